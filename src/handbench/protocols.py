@@ -1,0 +1,280 @@
+"""What a task, a dataset, a model and an estimator must offer, and the registry that finds them by name.
+
+A part joins by its decorator (``@dataset("ge")``) in a module that the room imports on demand, or, from
+another package, through an entry point in the group ``handbench.datasets``, ``handbench.models``,
+``handbench.estimators`` or ``handbench.tasks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from handbench.errors import HandbenchError
+from handbench.specs import Options, Spec
+
+Progress = Callable[[int, int | None, str], None]
+"""Called with (done, total or None, what is being done)."""
+
+
+def no_progress(done: int, total: int | None, what: str) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True)
+class ReadContext:
+    """How a source is to be read.
+
+    Attributes:
+        split: the split asked for, None for the source's own default.
+        protocol: ``paper`` or ``released``.
+        cache: a folder for what is made once (rendered images).
+        workers: processes that may be used.
+        force: go on where a guard would stop.
+        progress: told how far it is.
+    """
+
+    split: str | None = None
+    protocol: str = "paper"
+    cache: Path | None = None
+    workers: int = 1
+    force: bool = False
+    progress: Progress = no_progress
+
+
+@dataclass
+class Source:
+    """What a dataset gives: tables, and where its images are.
+
+    Attributes:
+        name: the dataset's name.
+        frames: the ``frames`` table.
+        hands: the ``hands`` table, sorted by ``hand_id``.
+        root: the folder that ``image`` paths are relative to.
+        synthetic: whether it is rendered; said wherever results are shown.
+        skipped: rows left out, counted by reason.
+        notes: one-line facts that belong in the report.
+        images: makes sure that the images exist on disk (renders them), given the frames wanted.
+    """
+
+    name: str
+    frames: pl.DataFrame
+    hands: pl.DataFrame
+    root: Path
+    synthetic: bool = False
+    skipped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    images: Callable[[pl.DataFrame, Progress], None] | None = None
+
+
+class DatasetReader(Protocol):
+    """Reads one dataset: a spec such as ``ge:PATH`` → source tables."""
+
+    def __call__(self, spec: Spec, context: ReadContext) -> Source:
+        """Read it.
+
+        Raises:
+            HandbenchError: the folder is not what its owner ships, or a guard failed.
+        """
+        ...
+
+
+class DetectedHand(Protocol):
+    """One hand as an estimator sees it."""
+
+    @property
+    def side(self) -> str | None:
+        """``left`` or ``right`` (the person's own), None where the estimator does not tell."""
+        ...
+
+    @property
+    def score(self) -> float:
+        """Confidence, 0 to 1."""
+        ...
+
+    @property
+    def keypoints_px(self) -> NDArray[np.floating]:
+        """(21, 2) pixels of the image given."""
+        ...
+
+    @property
+    def keypoint_scores(self) -> NDArray[np.floating] | None:
+        """(21,) confidence of each joint, None where there is none."""
+        ...
+
+    @property
+    def keypoints_cam(self) -> NDArray[np.floating] | None:
+        """(21, 3) metres, OpenCV axes, origin as the estimator has it; None for 2D only."""
+        ...
+
+
+class Estimator(Protocol):
+    """Finds hands in one image."""
+
+    name: str
+
+    def __call__(self, image: NDArray[np.uint8]) -> Sequence[DetectedHand]:
+        """Find the hands.
+
+        Args:
+            image: (H, W, 3) uint8 RGB.
+        """
+        ...
+
+
+class Model(Protocol):
+    """Answers questions.
+
+    ``answer`` yields frames of the ``answers`` table as the answers come in, so that each can be stored at
+    once; the order is free and every question is answered exactly once.
+    """
+
+    name: str
+
+    def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Answer questions.
+
+        Args:
+            questions: rows of the ``questions`` table that are not answered yet.
+        """
+        ...
+
+
+@runtime_checkable
+class NeedsAllQuestions(Protocol):
+    """A model that looks at the whole question table before it answers (``prior``)."""
+
+    def prepare(self, questions: pl.DataFrame) -> None:
+        """See the whole table once."""
+        ...
+
+
+class Task(Protocol):
+    """One benchmark: source → questions, answers → readings, readings → scores."""
+
+    name: str
+    options: type[Any]
+    """A frozen dataclass of the task's own options, with ``from_options(Options, protocol)`` and ``manifest()``."""
+
+    def ask(self, hands: pl.DataFrame, options: Any) -> tuple[pl.DataFrame, dict[str, int]]:
+        """Questions about a chunk of hands, and a count of what could not be asked."""
+        ...
+
+    def read(self, questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+        """Readings of answers."""
+        ...
+
+    def score(self, questions: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
+        """Scores, with an interval each."""
+        ...
+
+    def answer_from_poses(
+        self, questions: pl.DataFrame, poses: pl.DataFrame, hands: pl.DataFrame, model: str, options: Any
+    ) -> pl.DataFrame:
+        """Answers that follow from an estimator's joints by geometry alone."""
+        ...
+
+    def extent_flips(self, hands: pl.DataFrame, options: Any) -> pl.DataFrame:
+        """How many labels change where the joints' extent stands in for the mesh's."""
+        ...
+
+    def describe(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """Counts of what is in a question table, by name."""
+        ...
+
+    def published(self) -> pl.DataFrame:
+        """The paper's own numbers: table, model, tuned_on, evaluated_on, descriptor, metric, value."""
+        ...
+
+
+ModelFactory = Callable[[Spec, Options], Model]
+EstimatorFactory = Callable[[Spec, Options], Estimator]
+
+Entry = TypeVar("Entry")
+
+_ROOMS: Final[dict[str, dict[str, str]]] = {
+    "datasets": {
+        "ge": "handbench.datasets.ge",
+        "interhand": "handbench.datasets.interhand",
+        "synth": "handbench.synth.reader",
+    },
+    "models": {
+        "chance": "handbench.models.baselines",
+        "prior": "handbench.models.baselines",
+        "oracle": "handbench.models.baselines",
+        "replies": "handbench.models.replies",
+    },
+    "estimators": {
+        "blaze-full": "handbench.estimators.blaze",
+        "blaze-lite": "handbench.estimators.blaze",
+        "yoha": "handbench.estimators.yoha",
+    },
+    "tasks": {"handvqa": "handbench.tasks.handvqa"},
+}
+"""Where each part of this package lives, so that naming one imports that one alone."""
+
+_found: dict[str, dict[str, Any]] = {room: {} for room in _ROOMS}
+
+
+def _join(room: str, name: str) -> Callable[[Entry], Entry]:
+    def keep(entry: Entry) -> Entry:
+        _found[room][name] = entry
+        return entry
+
+    return keep
+
+
+def dataset(name: str) -> Callable[[DatasetReader], DatasetReader]:
+    """Register a dataset reader under a name."""
+    return _join("datasets", name)
+
+
+def model(name: str) -> Callable[[ModelFactory], ModelFactory]:
+    """Register a model factory under a name."""
+    return _join("models", name)
+
+
+def estimator(name: str) -> Callable[[EstimatorFactory], EstimatorFactory]:
+    """Register an estimator factory under a name."""
+    return _join("estimators", name)
+
+
+def task(name: str) -> Callable[[Task], Task]:
+    """Register a task under a name."""
+    return _join("tasks", name)
+
+
+def names(room: str) -> list[str]:
+    """All names known in a room, those of installed plug-ins included."""
+    plugins = {point.name for point in entry_points(group=f"handbench.{room}")}
+    return sorted({*_ROOMS[room], *_found[room], *plugins})
+
+
+def find(room: str, name: str) -> Any:
+    """Find a part by name: what is registered, then this package, then installed plug-ins.
+
+    Args:
+        room: ``datasets``, ``models``, ``estimators`` or ``tasks``.
+        name: the part's name.
+
+    Raises:
+        HandbenchError: nothing has that name; the names that exist are listed.
+    """
+    if name not in _found[room]:
+        if name in _ROOMS[room]:
+            import_module(_ROOMS[room][name])
+        else:
+            for point in entry_points(group=f"handbench.{room}", name=name):
+                _found[room].setdefault(name, point.load())
+    if name not in _found[room]:
+        kind = {"datasets": "dataset", "models": "model", "estimators": "estimator", "tasks": "task"}[room]
+        raise HandbenchError(f"no {kind} is called {name!r}; there are {', '.join(names(room))}")
+    return _found[room][name]
