@@ -1,0 +1,1 @@
+"""Hand-pose estimators: an image in, 21 keypoints per hand out."""
