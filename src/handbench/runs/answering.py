@@ -1,0 +1,97 @@
+"""Questions → answers: every question once, stored as it comes, taken up where it was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from handbench.protocols import Model, NeedsAllQuestions, ReadContext, Task
+from handbench.runs.asking import ensure_images
+from handbench.runs.folder import RunFolder
+from handbench.runs.log import AnswerLog
+from handbench.runs.parts import find_task, make_model
+from handbench.runs.posing import estimate
+from handbench.specs import Spec
+
+KEY = ["question_id", "variant"]
+
+_SLAB = 2_000
+
+
+@dataclass
+class PoseModel:
+    """A hand-pose estimator that takes the test: its joints, put through the task's own geometry."""
+
+    name: str
+    task: Task
+    options: Any
+    hands: pl.DataFrame
+    poses: pl.DataFrame
+
+    def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Answer from the poses, slab by slab."""
+        for start in range(0, questions.height, _SLAB):
+            slab = questions[start : start + _SLAB]
+            yield self.task.answer_from_poses(slab, self.poses, self.hands, self.name, self.options)
+
+
+def answer(folder: RunFolder, model_name: str, context: ReadContext) -> pl.DataFrame:
+    """Have a model answer all questions of a run that it has not answered yet.
+
+    Args:
+        folder: a run with questions.
+        model_name: the model, e.g. ``chance`` or ``pose:blaze-full``.
+        context: workers and whom to tell about progress.
+
+    Returns:
+        The model's ``answers``, in the order of the questions.
+    """
+    questions = folder.read("questions")
+    name = str(Spec.parse(model_name))
+    with AnswerLog(folder.log(name), name) as log:
+        left = questions.join(log.done.select(KEY), on=KEY, how="anti", maintain_order="left")
+        done = questions.height - left.height
+        if left.height:
+            model = _model(folder, name, context)
+            if isinstance(model, NeedsAllQuestions):
+                model.prepare(questions)
+            for answers in model.answer(left):
+                log.append(answers)
+                done += answers.height
+                context.progress(done, questions.height, f"answers of {name}")
+    return answers_of(folder, name, questions)
+
+
+def answers_of(folder: RunFolder, name: str, questions: pl.DataFrame) -> pl.DataFrame:
+    """What a model has answered so far, in the order of the questions."""
+    with AnswerLog(folder.log(name), name) as log:
+        return questions.select(KEY).join(log.done, on=KEY, how="inner", maintain_order="left")
+
+
+def _model(folder: RunFolder, name: str, context: ReadContext) -> Model:
+    spec = Spec.parse(name)
+    if spec.kind != "pose":
+        return make_model(name)
+    manifest = folder.manifest()
+    task, options = task_of(manifest)
+    estimator = str(Spec(spec.name, "", spec.options))
+    images = folder.read("frames")["image"].to_list()
+    ensure_images(folder, images, context)
+    poses = estimate(
+        estimator,
+        Path(manifest["source"]["root"]) if not manifest["source"]["synthetic"] else folder.images,
+        images,
+        folder.poses(estimator),
+        workers=context.workers,
+        progress=context.progress,
+    )
+    return PoseModel(name, task, options, folder.read("hands"), poses)
+
+
+def task_of(manifest: dict[str, Any]) -> tuple[Task, Any]:
+    """The task and the options that a run was made with."""
+    return find_task(str(manifest["asked"]["task"]), str(manifest["asked"]["protocol"]))

@@ -1,0 +1,175 @@
+"""Source → questions: the first stage of a run, in bounded memory and in any number of shards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from handbench import tables
+from handbench.errors import HandbenchError
+from handbench.protocols import ReadContext, Source
+from handbench.runs.folder import RunFolder, versions
+from handbench.runs.parts import find_task, load_source
+from handbench.specs import Spec
+
+HANDS_PER_CHUNK = 4_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of ``of`` equal parts of the hands, counted from 1."""
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``2/7``."""
+        left, slash, right = text.partition("/")
+        if not (slash and left.isdigit() and right.isdigit() and 1 <= int(left) <= int(right)):
+            raise HandbenchError(f"--shard {text!r}: write i/N with i from 1 to N, as in 2/7")
+        return cls(int(left), int(right))
+
+    def take(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """This shard's rows: a run of consecutive ones, so that shards laid end to end are the whole."""
+        start, end = (frame.height * step // self.of for step in (self.number - 1, self.number))
+        return frame[start:end]
+
+
+def asked(task_spec: str, options: Any, data: str, context: ReadContext, shard: Shard) -> dict[str, Any]:
+    """The part of the record that decides which questions there are."""
+    return {
+        "task": task_spec,
+        "options": options.manifest(),
+        "data": data,
+        "split": context.split or "",
+        "protocol": context.protocol,
+        "shard": f"{shard.number}/{shard.of}",
+    }
+
+
+def chunks(hands: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Hands in slabs of bounded size."""
+    for start in range(0, hands.height, HANDS_PER_CHUNK):
+        yield hands[start : start + HANDS_PER_CHUNK]
+
+
+def ask(
+    folder: RunFolder, task_name: str, data: str, context: ReadContext, shard: Shard | None = None
+) -> dict[str, Any]:
+    """Make the questions of a run, or find that they are made already.
+
+    Args:
+        folder: where the run lives.
+        task_name: the task with its options, e.g. ``handvqa?seed=1``.
+        data: the source, e.g. ``ge:PATH``.
+        context: split, protocol and how to read.
+        shard: which part of the hands, all by default.
+
+    Returns:
+        The run's record.
+
+    Raises:
+        HandbenchError: the folder holds the questions of another run, or the source is not as expected.
+    """
+    task, options = find_task(task_name, context.protocol)
+    shard = shard or Shard()
+    wanted = asked(str(Spec.parse(task_name)), options, str(Spec.parse(data)), context, shard)
+    if folder.manifest_path.exists():
+        manifest = folder.manifest()
+        _same_or_refuse(folder, manifest["asked"], wanted)
+        return manifest
+    source = load_source(data, context)
+    if source.hands.is_empty():
+        raise HandbenchError(f"{data}: no hand to ask about{_why(source)}")
+    return _write(folder, task, options, source, shard, wanted, context)
+
+
+def _write(
+    folder: RunFolder,
+    task: Any,
+    options: Any,
+    source: Source,
+    shard: Shard,
+    wanted: dict[str, Any],
+    context: ReadContext,
+) -> dict[str, Any]:
+    folder.root.mkdir(parents=True, exist_ok=True)
+    hands = shard.take(source.hands.sort("hand_id"))
+    frames = source.frames.filter(pl.col("image").is_in(hands["image"].unique().implode()))
+    skipped: Counter[str] = Counter()
+    done = 0
+    with tables.Writer(folder.table("questions"), "questions") as writer:
+        for chunk in chunks(hands):
+            questions, missing = task.ask(chunk, options)
+            writer.add(questions)
+            skipped.update(missing)
+            done += chunk.height
+            context.progress(done, hands.height, "asking")
+    tables.write(frames, folder.table("frames"), "frames")
+    tables.write(hands, folder.table("hands"), "hands")
+    manifest = {
+        "asked": wanted,
+        "questions": {
+            "count": writer.rows,
+            "hands": hands.height,
+            "images": frames.height,
+            "hash": tables.content_hash(folder.table("questions"), "questions"),
+        },
+        "source": {
+            "name": source.name,
+            "root": str(source.root.resolve()),
+            "synthetic": source.synthetic,
+            "notes": source.notes,
+            "skipped": source.skipped,
+        },
+        "not_asked": dict(sorted(skipped.items())),
+        "versions": versions(),
+    }
+    folder.write_manifest(manifest)
+    return manifest
+
+
+def _why(source: Source) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in source.skipped.items())
+    return f" ({reasons})" if reasons else ""
+
+
+def _same_or_refuse(folder: RunFolder, there: dict[str, Any], wanted: dict[str, Any]) -> None:
+    differing = [key for key in wanted if there.get(key) != wanted[key]]
+    if differing:
+        first = differing[0]
+        raise HandbenchError(
+            f"{folder.root}: holds the questions of another run: {first} is {there.get(first)!r} there and "
+            f"{wanted[first]!r} here; take another folder with -o"
+        )
+
+
+def ensure_images(folder: RunFolder, images: list[str], context: ReadContext | None = None) -> None:
+    """Make sure that rendered images are on disk; real ones are where their dataset keeps them.
+
+    Args:
+        folder: the run.
+        images: paths as in the ``image`` column.
+        context: how to read and whom to tell about progress.
+    """
+    manifest = folder.manifest()
+    if not manifest["source"]["synthetic"]:
+        return
+    context = context or ReadContext()
+    source = load_source(
+        manifest["asked"]["data"],
+        ReadContext(
+            split=manifest["asked"]["split"] or None,
+            protocol=manifest["asked"]["protocol"],
+            cache=folder.images,
+            workers=context.workers,
+        ),
+    )
+    wanted = source.frames.filter(pl.col("image").is_in(images))
+    if source.images is not None:
+        source.images(wanted, context.progress)

@@ -1,0 +1,46 @@
+"""From a short name to the thing itself."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from handbench import protocols
+from handbench.protocols import Estimator, Model, ReadContext, Source, Task
+from handbench.specs import Options, Spec
+
+
+def load_source(text: str, context: ReadContext) -> Source:
+    """Read a dataset by its name, e.g. ``ge:PATH`` or ``synth:hands?n=200&seed=0``."""
+    spec = Spec.parse(text)
+    reader = cast(protocols.DatasetReader, protocols.find("datasets", spec.kind))
+    return reader(spec, context)
+
+
+def make_model(text: str) -> Model:
+    """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
+    spec = Spec.parse(text)
+    options = Options(spec)
+    factory = cast(protocols.ModelFactory, protocols.find("models", spec.kind))
+    made = factory(spec, options)
+    options.done()
+    return made
+
+
+def make_estimator(text: str) -> Estimator:
+    """Make a hand-pose estimator by its name, e.g. ``blaze-full?max_hands=1``."""
+    spec = Spec.parse(text)
+    options = Options(spec)
+    factory = cast(protocols.EstimatorFactory, protocols.find("estimators", spec.kind))
+    made = factory(spec, options)
+    options.done()
+    return made
+
+
+def find_task(text: str, protocol: str = "paper") -> tuple[Task, Any]:
+    """A task and its options by name, e.g. ``handvqa?per_descriptor=all``."""
+    spec = Spec.parse(text)
+    task = cast(Task, protocols.find("tasks", spec.kind))
+    options = Options(spec)
+    chosen = task.options.from_options(options, protocol)
+    options.done()
+    return task, chosen

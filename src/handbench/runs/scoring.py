@@ -1,0 +1,55 @@
+"""Answers → readings → scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from handbench import tables
+from handbench.errors import HandbenchError
+from handbench.runs.answering import answers_of, task_of
+from handbench.runs.folder import RunFolder
+
+
+def complete(folder: RunFolder, manifest: dict[str, Any]) -> tuple[list[str], dict[str, int]]:
+    """Which of a run's models have answered everything, and how many answers the others lack."""
+    questions = folder.read("questions")
+    whole, short = [], {}
+    for name in manifest.get("models", []):
+        if not folder.log(name).exists():
+            short[name] = questions.height
+            continue
+        missing = questions.height - answers_of(folder, name, questions).height
+        if missing:
+            short[name] = missing
+        else:
+            whole.append(name)
+    return whole, short
+
+
+def score(folder: RunFolder) -> pl.DataFrame:
+    """Read and score the answers of every model that has answered all questions.
+
+    Writes ``answers.parquet``, ``readings.parquet`` and ``scores.parquet``.
+
+    Returns:
+        The ``scores`` table.
+
+    Raises:
+        HandbenchError: no model has answered all questions.
+    """
+    manifest = folder.manifest()
+    whole, short = complete(folder, manifest)
+    if not whole:
+        lacking = ", ".join(f"{name} lacks {count}" for name, count in short.items()) or "no model was asked"
+        raise HandbenchError(f"{folder.root}: nothing to score yet: {lacking}; go on with handbench answer")
+    task, _ = task_of(manifest)
+    questions = folder.read("questions")
+    answers = tables.concat(answers_of(folder, name, questions) for name in whole)
+    tables.write(answers, folder.table("answers"), "answers")
+    readings = tables.concat(task.read(questions, part) for part in answers.partition_by("model"))
+    tables.write(readings, folder.table("readings"), "readings")
+    scores = task.score(questions, readings)
+    tables.write(scores, folder.table("scores"), "scores")
+    return tables.conform(scores, "scores")

@@ -1,0 +1,1 @@
+"""Counts, metrics and intervals: everything is a function of per-cluster counts."""

@@ -1,0 +1,1 @@
+"""One folder per benchmark: questions, reading, scoring, baselines, published numbers."""

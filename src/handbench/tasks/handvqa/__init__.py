@@ -1,0 +1,54 @@
+"""HandVQA: questions from 3D hand joints (arXiv 2603.26362)."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from handbench.protocols import task
+from handbench.tasks.handvqa import baselines, describe, questions, reading, scoring
+from handbench.tasks.handvqa.options import HandVQAOptions
+
+
+class HandVQA:
+    """Joint angles, distances, left/right, above/below, in front/behind, as multiple choice."""
+
+    name = "handvqa"
+    options = HandVQAOptions
+
+    def ask(self, hands: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dict[str, int]]:
+        """See :func:`handbench.tasks.handvqa.questions.ask`."""
+        return questions.ask(hands, options)
+
+    def read(self, questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+        """See :func:`handbench.tasks.handvqa.reading.read`."""
+        return reading.read(questions, answers)
+
+    def score(self, questions: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
+        """See :func:`handbench.tasks.handvqa.scoring.score`."""
+        return scoring.score(questions, readings)
+
+    def answer_from_poses(
+        self, questions: pl.DataFrame, poses: pl.DataFrame, hands: pl.DataFrame, model: str, options: Any
+    ) -> pl.DataFrame:
+        """See :func:`handbench.tasks.handvqa.baselines.answer`."""
+        return baselines.answer(questions, hands, poses, model, options.scale, options.catalogue)
+
+    def extent_flips(self, hands: pl.DataFrame, options: HandVQAOptions) -> pl.DataFrame:
+        """See :func:`handbench.tasks.handvqa.describe.extent_flips`."""
+        return describe.extent_flips(hands, options)
+
+    def describe(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """Label counts (Table 6, Fig. 7) and term counts (Fig. 6) of a question table."""
+        return {"labels": describe.label_counts(questions), "terms": describe.term_counts(questions)}
+
+    def published(self) -> pl.DataFrame:
+        """Tables 2 to 13 of the paper, long: percent and class indices as printed."""
+        text = (files(__package__) / "published.json").read_text(encoding="utf-8")
+        return pl.DataFrame(json.loads(text)["results"], infer_schema_length=None)
+
+
+task("handvqa")(HandVQA())

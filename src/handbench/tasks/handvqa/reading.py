@@ -1,0 +1,79 @@
+"""Replies → readings: which option was chosen, and how far that is from the truth."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from handbench.errors import HandbenchError
+from handbench.hand.descriptors import DESCRIPTORS
+from handbench.replies.vectorised import read_choices
+from handbench.tables import WORD
+
+KEY = ["question_id", "variant"]
+
+RANKS: Final = {
+    label: rank for descriptor in DESCRIPTORS for rank, label in enumerate(descriptor.asked_labels)
+}
+"""Rank of every label among those that are asked; no two descriptors share a label."""
+
+_NEEDED = ["options", "option_labels", "truth_index", "truth_rank"]
+
+
+def beside(questions: pl.DataFrame, answers: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """Answers with columns of their questions beside them.
+
+    Args:
+        questions: the ``questions`` table.
+        answers: rows with a question key; none may ask for a question that is not there.
+        columns: what to bring over.
+
+    Raises:
+        HandbenchError: an answer belongs to no question.
+    """
+    known = questions.select(*KEY, *columns)
+    same = answers.height == known.height and all(bool((answers[key] == known[key]).all()) for key in KEY)
+    if same:  # the usual case: one answer per question in the questions' own order
+        return pl.concat([answers, known.drop(KEY)], how="horizontal")
+    joined = answers.join(known.with_columns(pl.lit(True).alias("_known")), on=KEY, how="left")
+    stray = joined.filter(pl.col("_known").is_null())
+    if stray.height:
+        first = stray.row(0, named=True)
+        raise HandbenchError(
+            f"{stray.height} answers belong to no question here, the first to {first['question_id']!r} "
+            f"({first['variant']}); were they given to another run's questions?"
+        )
+    return joined.drop("_known")
+
+
+def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Read the replies of choice questions.
+
+    Args:
+        questions: the ``questions`` table.
+        answers: the ``answers`` table, any number of models and repeats.
+
+    Returns:
+        The ``readings`` table, one row per answer in the same order.
+    """
+    rows = beside(questions, answers, _NEEDED)
+    rows = pl.concat([rows, read_choices(rows["reply"], rows["options"], rows["finish"])], how="horizontal")
+    choice = pl.col("choice")
+    label = pl.col("option_labels").list.get(choice.fill_null(0), null_on_oob=True)
+    rank = label.cast(pl.String).replace_strict(RANKS, default=None, return_dtype=pl.Int8)
+    return rows.with_columns(
+        (choice == pl.col("truth_index")).fill_null(False).alias("correct"),
+        pl.when(choice.is_not_null()).then(rank).alias("chosen_rank"),
+    ).select(
+        *KEY,
+        "model",
+        "repeat",
+        pl.col("status", "rule").cast(WORD),
+        "span_start",
+        "span_end",
+        "choice",
+        "chosen_rank",
+        "correct",
+        (pl.col("chosen_rank") - pl.col("truth_rank")).abs().cast(pl.Float32).alias("distance"),
+    )
