@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference data and research samples beside the checkout, where there is one."""
-    folder = ROOT.parent / "shared"
+    """The folder of reference data and research samples, beside the checkout or where the variable says."""
+    folder = Path(os.environ.get("HANDBENCH_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no reference data: {folder} is absent")
     return folder

@@ -17,6 +17,7 @@ from handbench.reports.html import write_report
 from handbench.runs import answering, asking, scoring
 from handbench.runs.asking import Shard
 from handbench.runs.folder import RunFolder, slug
+from handbench.runs.parts import model_name
 from handbench.specs import Spec
 
 
@@ -116,9 +117,16 @@ def answer(
         manifest = run.manifest
         models = [*manifest.get("models", [])]
         if canonical not in models:
+            _refuse_namesake(canonical, models)
             run.folder.write_manifest({**manifest, "models": [*models, canonical]})
         answering.answer(run.folder, canonical, context)
     return run
+
+
+def _refuse_namesake(spec: str, others: Sequence[str]) -> None:
+    for other in others:
+        if model_name(other) == model_name(spec):
+            raise HandbenchError(f"{spec}: {other} has the name {model_name(spec)!r} already; give another with name=")
 
 
 def score(run: Run | str | Path) -> Run:
@@ -160,9 +168,7 @@ def run(
         progress: told how far it is.
     """
     place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}")
-    made = ask(
-        task, data, place, split=split, protocol=protocol, workers=workers, force=force, progress=progress
-    )
+    made = ask(task, data, place, split=split, protocol=protocol, workers=workers, force=force, progress=progress)
     answer(made, model, workers=workers, progress=progress)
     progress(0, None, "scoring")
     score(made)
@@ -193,9 +199,7 @@ def merge(shards: Sequence[str | Path], out: str | Path) -> Run:
     for other in ordered[1:]:
         for key, value in other.manifest["asked"].items():
             if key != "shard" and value != first["asked"][key]:
-                raise HandbenchError(
-                    f"{other.folder.root}: {key} is {value!r}, elsewhere {first['asked'][key]!r}"
-                )
+                raise HandbenchError(f"{other.folder.root}: {key} is {value!r}, elsewhere {first['asked'][key]!r}")
     folder = RunFolder(Path(out))
     counts = dict.fromkeys(("count", "hands", "images"), 0)
     not_asked: dict[str, int] = {}

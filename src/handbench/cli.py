@@ -32,9 +32,7 @@ app = typer.Typer(
     ),
 )
 
-Task = Annotated[
-    str, typer.Argument(help="The task and its options, e.g. handvqa?per_descriptor=all.")
-]
+Task = Annotated[str, typer.Argument(help="The task and its options, e.g. handvqa?per_descriptor=all.")]
 Data = Annotated[str, typer.Option("--data", help="The source, e.g. synth:hands?n=200&seed=0 or ge:PATH.")]
 Models = Annotated[
     list[str],
@@ -45,9 +43,7 @@ Split = Annotated[
     str | None,
     typer.Option("--split", help="The owner's split, or paper-train, paper-test.", show_default=False),
 ]
-Protocol = Annotated[
-    str, typer.Option("--protocol", help="paper, or released for the released code's rules.")
-]
+Protocol = Annotated[str, typer.Option("--protocol", help="paper, or released for the released code's rules.")]
 Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Processes; one per processor unless given.", show_default=False),
@@ -109,9 +105,7 @@ def _finish(run: Run, as_json: bool) -> None:
     task, _ = task_of(manifest)
     source, questions = manifest["source"], manifest["questions"]
     mark = " (synthetic)" if source["synthetic"] else ""
-    title = (
-        f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
-    )
+    title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
     console.print(board(run.scores, task.published(), source["name"], title))
     for line in verdicts(run.scores):
         console.print(f"• {line}")
@@ -192,9 +186,7 @@ def ask(
     out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
     split: Split = None,
     protocol: Protocol = "paper",
-    shard: Annotated[
-        str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")
-    ] = "1/1",
+    shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
     workers: Workers = None,
     force: Force = False,
     as_json: Json = False,

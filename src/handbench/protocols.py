@@ -162,7 +162,7 @@ class Task(Protocol):
 
     name: str
     options: type[Any]
-    """A frozen dataclass of the task's own options, with ``from_options(Options, protocol)`` and ``manifest()``."""
+    """A frozen dataclass of the task's own options, ``from_options(Options, protocol)`` makes it."""
 
     def ask(self, hands: pl.DataFrame, options: Any) -> tuple[pl.DataFrame, dict[str, int]]:
         """Questions about a chunk of hands, and a count of what could not be asked."""
@@ -204,6 +204,18 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
     "datasets": {
         "ge": "handbench.datasets.ge",
         "interhand": "handbench.datasets.interhand",
+        "freihand": "handbench.datasets.freihand",
+        "fpha": "handbench.datasets.fpha",
+        "ho3d": "handbench.datasets.ho3d",
+        "dexycb": "handbench.datasets.dexycb",
+        "h2o": "handbench.datasets.h2o",
+        "rhd": "handbench.datasets.rhd",
+        "assemblyhands": "handbench.datasets.assemblyhands",
+        "arctic": "handbench.datasets.arctic",
+        "coco": "handbench.datasets.coco",
+        "hint": "handbench.datasets.hint",
+        "table": "handbench.datasets.table",
+        "images": "handbench.datasets.images",
         "synth": "handbench.synth.reader",
     },
     "models": {

@@ -36,9 +36,7 @@ class Spec:
         head, _, query = text.strip().partition("?")
         kind, _, name = head.partition(":")
         if not kind:
-            raise HandbenchError(
-                f"{text!r} names nothing: expected kind:name?key=value, e.g. synth:hands?n=200"
-            )
+            raise HandbenchError(f"{text!r} names nothing: expected kind:name?key=value, e.g. synth:hands?n=200")
         options: dict[str, str] = {}
         for pair in filter(None, query.split("&")):
             key, equals, value = pair.partition("=")

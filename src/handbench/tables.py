@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -91,7 +91,7 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "image": Column(pl.String),
         "image_hash": _optional(pl.String),
         **_ORIGIN,
-        "side": Column(WORD, meaning="left or right, the person's own"),
+        "side": Column(WORD, meaning="left or right, the person's own; unknown where the dataset does not tell"),
         "cluster": Column(pl.String, meaning="the unit that is drawn again in every interval"),
         "joints_cam": _optional(JOINTS_3D, "metres, camera frame (x right, y down, z away)", nan=True),
         "joints_px": _optional(JOINTS_2D, "pixels of the original image", nan=True),
@@ -190,13 +190,16 @@ def _bad_row(mask: pl.Series) -> int:
     return int(mask.arg_true()[0])
 
 
-def conform(frame: pl.DataFrame, table: str, source: str | Path = "a frame") -> pl.DataFrame:
+def conform(
+    frame: pl.DataFrame, table: str, source: str | Path = "a frame", only: Sequence[str] | None = None
+) -> pl.DataFrame:
     """Check a frame against a schema and bring its columns into the schema's types and order.
 
     Args:
         frame: what is to be checked.
         table: a key of :data:`SCHEMAS`.
         source: what to call the frame in an error, usually its file.
+        only: look at these of the schema's columns alone; all by default.
 
     Returns:
         The frame with exactly the schema's columns, followed by its ``factor_*`` columns, if any.
@@ -207,12 +210,12 @@ def conform(frame: pl.DataFrame, table: str, source: str | Path = "a frame") -> 
     schema = SCHEMAS[table]
     columns = []
     for name, column in schema.items():
+        if only is not None and name not in only:
+            continue
         if name not in frame.columns:
             if not column.null:
                 have = ", ".join(frame.columns[:8]) or "no columns"
-                raise HandbenchError(
-                    f"{source}: no {table} table: column {name!r} is missing (it has {have} ...)"
-                )
+                raise HandbenchError(f"{source}: no {table} table: column {name!r} is missing (it has {have} ...)")
             columns.append(pl.Series(name, [None], dtype=column.dtype).new_from_index(0, frame.height))
             continue
         columns.append(_checked(frame[name], column, table, source))
@@ -231,9 +234,7 @@ def _checked(series: pl.Series, column: Column, table: str, source: str | Path) 
             ) from None
     if not column.null and series.null_count():
         row = _bad_row(series.is_null())
-        raise HandbenchError(
-            f"{source}: {table}.{series.name}, row {row}: the value is missing and must be given"
-        )
+        raise HandbenchError(f"{source}: {table}.{series.name}, row {row}: the value is missing and must be given")
     if not column.nan:
         flat = series
         while isinstance(flat.dtype, pl.Array | pl.List):
@@ -281,9 +282,7 @@ def write(frame: pl.DataFrame, path: str | Path, table: str) -> Path:
 
 
 def _write_part(frame: pl.DataFrame, path: Path, table: str) -> None:
-    frame.write_parquet(
-        path, compression="zstd", compression_level=3, statistics=False, metadata=_metadata(table)
-    )
+    frame.write_parquet(path, compression="zstd", compression_level=3, statistics=False, metadata=_metadata(table))
 
 
 def _replace(draft: Path, path: Path) -> None:
@@ -376,33 +375,36 @@ def parts(path: str | Path, table: str) -> list[Path]:
         if name != table:
             raise HandbenchError(f"{file}: expected the {table} table, found the {name} table")
         if version != VERSION:
-            raise HandbenchError(
-                f"{file}: {table} table of version {version}; this handbench reads {VERSION}"
-            )
+            raise HandbenchError(f"{file}: {table} table of version {version}; this handbench reads {VERSION}")
     return files
 
 
-def iterate(path: str | Path, table: str) -> Iterator[pl.DataFrame]:
-    """Read a table part by part, each checked."""
+def iterate(path: str | Path, table: str, only: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """Read a table part by part, each checked; ``only`` names the columns to read (``factor_*`` come along)."""
     for file in parts(path, table):
         try:
-            frame = pl.read_parquet(file)
+            frame = pl.read_parquet(file, columns=None if only is None else _wanted(file, only))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise HandbenchError(f"{file}: damaged Parquet file: {_line(error)}") from None
-        yield conform(frame, table, file)
+        yield conform(frame, table, file, only)
 
 
-def read(path: str | Path, table: str) -> pl.DataFrame:
+def _wanted(file: Path, only: Sequence[str]) -> list[str]:
+    return [name for name in pl.read_parquet_schema(file) if name in only or name.startswith("factor_")]
+
+
+def read(path: str | Path, table: str, only: Sequence[str] | None = None) -> pl.DataFrame:
     """Read a whole table, checked.
 
     Args:
         path: a Parquet file or a folder of parts.
         table: a key of :data:`SCHEMAS`.
+        only: the columns to read, all by default; ``factor_*`` columns come along.
 
     Raises:
         HandbenchError: it is no such table, or a value is not as it must be; file, column and row are named.
     """
-    return concat(iterate(path, table))
+    return concat(iterate(path, table, only))
 
 
 def concat(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:

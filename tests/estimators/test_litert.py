@@ -25,9 +25,7 @@ def test_a_changed_network_is_refused_in_one_line(tmp_path: Path) -> None:
     content = bytearray(read_model(name))
     content[-1] ^= 1
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(
-        HandbenchError, match=r"hand_landmark_lite\.tflite: sha256 is \w{64}, expected 048edd"
-    ) as info:
+    with pytest.raises(HandbenchError, match=r"hand_landmark_lite\.tflite: sha256 is \w{64}, expected 048edd") as info:
         read_model(name, tmp_path)
     assert "\n" not in str(info.value)
 

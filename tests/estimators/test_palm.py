@@ -106,9 +106,7 @@ def test_iou_counts_pixels(sizes: list[tuple[int, int, int, int]]) -> None:
         ((50, 70), -np.pi, (50, 65)),
     ],
 )
-def test_hand_region_worked_by_hand(
-    middle_mcp: tuple[float, float], angle: float, center: tuple[float, float]
-) -> None:
+def test_hand_region_worked_by_hand(middle_mcp: tuple[float, float], angle: float, center: tuple[float, float]) -> None:
     keypoints = np.zeros((7, 2))
     keypoints[0] = (50, 50)
     keypoints[2] = middle_mcp

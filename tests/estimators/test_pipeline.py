@@ -22,9 +22,7 @@ def hand(x: float = 0.0, score: float = 0.9, size: float = 50.0, shape: np.ndarr
     return Hand("left", 0.9, score, keypoints, np.full(21, score), None, None, region)
 
 
-def pipeline(
-    hands: Sequence[Hand], max_hands: int = 2, threshold: float = 0.5
-) -> tuple[HandPipeline, list[Hand]]:
+def pipeline(hands: Sequence[Hand], max_hands: int = 2, threshold: float = 0.5) -> tuple[HandPipeline, list[Hand]]:
     """A pipeline that finds these hands' regions and reads the hand of each, and the list of those read."""
     by_region = {each.region: each for each in hands}
     seen: list[Hand] = []

@@ -35,9 +35,7 @@ def read_model(name: str, folder: Traversable | None = None) -> bytes:
     folder = folder or files("handbench") / "data" / "models"
     path = folder / name
     if not path.is_file():
-        raise HandbenchError(
-            f"{path}: the network is missing; reinstall handbench or run tools/fetch_models.py"
-        )
+        raise HandbenchError(f"{path}: the network is missing; reinstall handbench or run tools/fetch_models.py")
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != MODEL_SHA256[name]:

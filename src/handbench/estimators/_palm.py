@@ -167,9 +167,7 @@ def hand_region(
     return expand(box, angle, scale=_REGION_SCALE, shift=_REGION_SHIFT)
 
 
-def turn_upright(
-    wrist: NDArray[np.float64], middle: NDArray[np.float64], target_angle: float = UPRIGHT_ANGLE
-) -> float:
+def turn_upright(wrist: NDArray[np.float64], middle: NDArray[np.float64], target_angle: float = UPRIGHT_ANGLE) -> float:
     """Return the region angle in which wrist to middle knuckle, (2,) pixels each, has ``target_angle``."""
     along = middle - wrist
     return wrap_angle(target_angle - np.arctan2(-along[1], along[0]))

@@ -104,9 +104,7 @@ def crop(
     return pixels
 
 
-def _bilinear(
-    image: NDArray[np.uint8], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _bilinear(image: NDArray[np.uint8], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float32]:
     """Read an image at array indices inside it: two mixes along x and one along y."""
     height, width, channels = image.shape
     left, top = x.astype(np.intp), y.astype(np.intp)
@@ -127,9 +125,7 @@ def _read(flat: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.float32
     return flat.take(rows, axis=0).astype(np.float32)
 
 
-def _mix(
-    first: NDArray[np.float32], second: NDArray[np.float32], fraction: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _mix(first: NDArray[np.float32], second: NDArray[np.float32], fraction: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return ``first + (second - first) * fraction`` in their own memory: half the time of new arrays."""
     second -= first
     second *= fraction

@@ -62,9 +62,7 @@ class Yoha(HandPipeline):
 
     name = "yoha"
 
-    def __init__(
-        self, max_hands: int = 2, detection_threshold: float = 0.5, presence_threshold: float = 0.5
-    ) -> None:
+    def __init__(self, max_hands: int = 2, detection_threshold: float = 0.5, presence_threshold: float = 0.5) -> None:
         """Load the two networks.
 
         Args:

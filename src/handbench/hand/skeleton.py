@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 FINGERS: Final = ("thumb", "index", "middle", "ring", "little")
 """The fingers, in joint order."""
 
-_SEGMENTS = {"thumb": ("cmc", "mcp", "ip", "tip")} | {
-    finger: ("mcp", "pip", "dip", "tip") for finger in FINGERS[1:]
-}
+_SEGMENTS = {"thumb": ("cmc", "mcp", "ip", "tip")} | {finger: ("mcp", "pip", "dip", "tip") for finger in FINGERS[1:]}
 
 JOINTS: Final = ("wrist", *(f"{finger}_{segment}" for finger in FINGERS for segment in _SEGMENTS[finger]))
 """The 21 joint names, ``wrist`` first, then ``thumb_cmc`` to ``little_tip``."""

@@ -59,9 +59,7 @@ class Prior:
             .sort("len", "truth_rank", descending=[True, False])
             .unique("about_descriptor", keep="first", maintain_order=True)
         )
-        self.commonest = dict(
-            ranked.select(pl.col("about_descriptor", "truth_category").cast(pl.String)).iter_rows()
-        )
+        self.commonest = dict(ranked.select(pl.col("about_descriptor", "truth_category").cast(pl.String)).iter_rows())
 
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Answer every question with the commonest category of its descriptor.
@@ -92,16 +90,16 @@ class Oracle:
 @model("chance")
 def chance(spec: Spec, options: Options) -> Model:
     """``chance?seed=0``."""
-    return Chance(str(spec), options.integer("seed", 0))
+    return Chance(options.text("name", str(spec)), options.integer("seed", 0))
 
 
 @model("prior")
 def prior(spec: Spec, options: Options) -> Model:
     """``prior``, or ``prior?from=QUESTIONS.parquet`` to count in another table."""
-    return Prior(str(spec), options.text("from", ""))
+    return Prior(options.text("name", str(spec)), options.text("from", ""))
 
 
 @model("oracle")
 def oracle(spec: Spec, options: Options) -> Model:
     """``oracle``."""
-    return Oracle(str(spec))
+    return Oracle(options.text("name", str(spec)))

@@ -31,7 +31,7 @@ _READERS: Final[dict[str, Callable[[Path], pl.DataFrame]]] = {
 
 
 class Replies:
-    """Answers taken from a file with ``question_id`` and ``reply``, and ``variant`` and ``finish`` if it has them."""
+    """Answers taken from a file with ``question_id`` and ``reply`` (``variant``, ``finish``)."""
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
@@ -70,10 +70,7 @@ class Replies:
             raise HandbenchError(f"{self.path}: no reply fits a question here (its first is for {first!r})")
         yield tables.conform(
             rows.with_columns(
-                pl.when(pl.col("reply").is_null())
-                .then(pl.lit("none"))
-                .otherwise(pl.col("finish"))
-                .alias("finish"),
+                pl.when(pl.col("reply").is_null()).then(pl.lit("none")).otherwise(pl.col("finish")).alias("finish"),
                 pl.lit(self.name).alias("model"),
                 pl.lit(0).alias("repeat"),
                 pl.lit(0).alias("turn"),

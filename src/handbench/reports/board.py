@@ -43,6 +43,19 @@ class Cell:
             return ""
         return f"{_format(self.low, self.percent)}–{_format(self.high, self.percent)}"
 
+    @property
+    def short_interval(self) -> str:
+        """``69–74`` percent, or ``.33–.41`` ranks: for narrow places; empty where the ends are one."""
+        if self.low is None or self.high is None or self.low == self.high:
+            return ""
+        return f"{_short(self.low, self.percent)}–{_short(self.high, self.percent)}"
+
+
+def _short(value: float, percent: bool) -> str:
+    if percent:
+        return f"{100 * value:.0f}"
+    return f"{value:.2f}"[1:] if value < 1 else f"{value:.1f}"
+
 
 def _format(value: float, percent: bool) -> str:
     return f"{100 * value:.1f}" if percent else f"{value:.3f}"
@@ -63,9 +76,7 @@ def model_rows(scores: pl.DataFrame) -> list[Row]:
     rows = []
     for (model,), part in whole.group_by("model", maintain_order=True):
         found = {
-            (row["descriptor"], row["metric"]): Cell(
-                row["value"], row["low"], row["high"], _percent(row["metric"])
-            )
+            (row["descriptor"], row["metric"]): Cell(row["value"], row["low"], row["high"], _percent(row["metric"]))
             for row in part.iter_rows(named=True)
         }
         cells = tuple(found.get((descriptor, metric), Cell(None)) for descriptor, metric, _, _ in COLUMNS)
@@ -86,9 +97,7 @@ def published_rows(published: pl.DataFrame, dataset: str) -> tuple[list[Row], st
             note says that they are of other data.
     """
     name = _PUBLISHED_NAMES.get(dataset, "FreiHAND")
-    note = (
-        f"Published: HandVQA Tables 2 and 3, {name}; percent and ranks as printed there, without intervals."
-    )
+    note = f"Published: HandVQA Tables 2 and 3, {name}; percent and ranks as printed there, without intervals."
     if dataset not in _PUBLISHED_NAMES:
         note += " Other images than this run's: for orientation, not for comparison."
     tables = published.filter(pl.col("table").is_in(["Table 2", "Table 3"]), pl.col("evaluated_on") == name)

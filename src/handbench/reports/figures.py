@@ -83,6 +83,12 @@ def accuracy_dots(scores: pl.DataFrame, chance: dict[str, float]) -> str:
         return _svg(figure)
 
 
+def _label(model: str, longest: int = 26) -> str:
+    """A model's name for a narrow place; dollar signs would begin a formula."""
+    short = model if len(model) <= longest else f"{model[: longest // 2 - 1]}…{model[-longest // 2 :]}"
+    return short.replace("$", r"\$")
+
+
 def _dots(axes: Axes, part: pl.DataFrame, models: list[str], paint: dict[str, str]) -> None:
     found = {row["model"]: row for row in part.iter_rows(named=True)}
     for line, model in enumerate(models):
@@ -99,7 +105,7 @@ def _dots(axes: Axes, part: pl.DataFrame, models: list[str], paint: dict[str, st
             )
         axes.plot(100 * row["value"], line, "o", color=paint[model], markersize=6)
     axes.set_ylim(len(models) - 0.5, -0.5)
-    axes.set_yticks(range(len(models)), models)
+    axes.set_yticks(range(len(models)), [_label(model) for model in models])
     axes.set_xlim(0, 103)
     axes.set_xticks([0, 50, 100], ["0", "50", "100 %"])
     axes.tick_params(axis="y", length=0)
@@ -157,9 +163,7 @@ def _margin_line(axes: Axes, part: pl.DataFrame, edges: NDArray[np.floating], co
     line = [score for score in found if score.metric == "accuracy"]
     x = np.array([margin[place == int(score.keys[2])].mean() for score in line])
     low, value, high = (
-        np.array(
-            [100 * (getattr(score, end) if getattr(score, end) is not None else np.nan) for score in line]
-        )
+        np.array([100 * (getattr(score, end) if getattr(score, end) is not None else np.nan) for score in line])
         for end in ("low", "value", "high")
     )
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)

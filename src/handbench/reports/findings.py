@@ -19,25 +19,19 @@ def kind(model: str) -> str:
 
 
 def _whole(scores: pl.DataFrame, metric: str) -> dict[tuple[str, str], dict[str, Any]]:
-    rows = scores.filter(
-        (pl.col("slice").cast(pl.String) == "all") & (pl.col("metric").cast(pl.String) == metric)
-    )
+    rows = scores.filter((pl.col("slice").cast(pl.String) == "all") & (pl.col("metric").cast(pl.String) == metric))
     return {(row["model"], row["descriptor"]): row for row in rows.iter_rows(named=True)}
 
 
 def verdicts(scores: pl.DataFrame) -> list[str]:
-    """One sentence per model that sees images: where it is above and below the prior, and what it left open."""
+    """One sentence per model that sees images: where it beats the prior, and what it left open."""
     accuracy, answered = _whole(scores, "accuracy"), _whole(scores, "answer_rate")
     models = scores["model"].cast(pl.String).unique(maintain_order=True).to_list()
     prior = next((model for model in models if kind(model) == "prior"), None)
     sentences = []
     for model in models:
-        if kind(model) == "oracle" and any(
-            row["value"] != 1.0 for (name, _), row in accuracy.items() if name == model
-        ):
-            sentences.append(
-                "The oracle is not at 100 %: the harness itself is at fault; trust nothing below."
-            )
+        if kind(model) == "oracle" and any(row["value"] != 1.0 for (name, _), row in accuracy.items() if name == model):
+            sentences.append("The oracle is not at 100 %: the harness itself is at fault; trust nothing below.")
         if kind(model) in BLIND:
             continue
         groups: dict[str, list[str]] = {"above": [], "below": [], "level with": []}
@@ -46,24 +40,14 @@ def verdicts(scores: pl.DataFrame) -> list[str]:
             if mine is None or base is None or mine["low"] is None:
                 continue
             relation = (
-                "above"
-                if mine["low"] > base["value"]
-                else "below"
-                if mine["high"] < base["value"]
-                else "level with"
+                "above" if mine["low"] > base["value"] else "below" if mine["high"] < base["value"] else "level with"
             )
             groups[relation].append(title.lower())
         parts = [f"{relation} the prior on {_and(names)}" for relation, names in groups.items() if names]
         rate = answered.get((model, "all"))
-        tail = (
-            f" It answered {100 * rate['value']:.1f} % of the questions."
-            if rate and rate["value"] < 1
-            else ""
-        )
+        tail = f" It answered {100 * rate['value']:.1f} % of the questions." if rate and rate["value"] < 1 else ""
         if parts:
-            sentences.append(
-                f"{model} is {'; '.join(parts)} (its 95 % interval against the prior's score).{tail}"
-            )
+            sentences.append(f"{model} is {'; '.join(parts)} (its 95 % interval against the prior's score).{tail}")
         elif tail:
             sentences.append(f"{model}:{tail}")
     return sentences
@@ -176,8 +160,7 @@ def confusions(rows: pl.DataFrame, model: str, labels: dict[str, tuple[str, ...]
         counted = part.group_by("truth_rank", pl.col("chosen_rank").fill_null(len(known))).len()
         found = {(row[0], row[1]): row[2] for row in counted.iter_rows()}
         table = tuple(
-            tuple(found.get((truth, chosen), 0) for chosen in range(len(known) + 1))
-            for truth in range(len(known))
+            tuple(found.get((truth, chosen), 0) for chosen in range(len(known) + 1)) for truth in range(len(known))
         )
         result.append(Confusion(TITLES[name], known, table))
     return result

@@ -19,7 +19,7 @@ from handbench.hand.descriptors import DESCRIPTORS
 from handbench.protocols import ReadContext
 from handbench.reports import figures, findings, sheet
 from handbench.reports.board import COLUMNS, model_rows, published_rows
-from handbench.runs.answering import task_of
+from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
 
@@ -92,7 +92,7 @@ def _cards(
     shown = hands.filter(pl.col("hand_id").is_in(chosen))
     ensure_images(folder, shown["image"].to_list(), context)
     some = questions.filter(pl.col("hand_id").is_in(chosen))
-    root = folder.images if manifest["source"]["synthetic"] else Path(manifest["source"]["root"])
+    root = image_root(folder, manifest)
     keys = some.select(KEY)
     return sheet.cards(
         root, some, answers.join(keys, on=KEY, how="semi"), readings.join(keys, on=KEY, how="semi"), shown

@@ -1,11 +1,26 @@
-"""The score board on a terminal."""
+"""The score board on a terminal, 80 columns wide."""
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
+from rich import box
 from rich.table import Table
 
 from handbench.reports.board import COLUMNS, model_rows, published_rows
+
+_HEADINGS: Final = (
+    "Angle\nacc ↑",
+    "Angle\nMAE ↓",
+    "Dist.\nacc ↑",
+    "Dist.\nMAE ↓",
+    "X\nacc ↑",
+    "Y\nacc ↑",
+    "Z\nacc ↑",
+    "ans-\nwered",
+)
+_NAME_WIDTH: Final = 20
 
 
 def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: str) -> Table:
@@ -18,12 +33,21 @@ def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: st
         title: what stands above.
     """
     rows, note = published_rows(published, dataset)
-    table = Table(title=title, caption=note, caption_justify="left", title_justify="left", padding=(0, 1))
-    table.add_column("model", overflow="fold", max_width=26)
-    for _, _, heading, unit in COLUMNS:
-        table.add_column(f"{heading}\n[dim]{unit}[/dim]", justify="right")
+    table = Table(
+        title=title,
+        caption=f"Percent and ranks; 95 % cluster intervals below. {note}",
+        caption_justify="left",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("model", overflow="fold", width=_NAME_WIDTH)
+    for heading in _HEADINGS[: len(COLUMNS)]:
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in model_rows(scores):
-        cells = [f"[bold]{cell.text}[/bold]\n[dim]{cell.interval}[/dim]" for cell in row.cells]
+        cells = [f"[bold]{cell.text}[/bold]\n[dim]{cell.short_interval}[/dim]" for cell in row.cells]
         table.add_row(f"[bold]{row.name}[/bold]", *cells)
     table.add_section()
     for row in rows:

@@ -1,1 +1,1 @@
-"""A run: a folder in which questions are asked, answered, read and scored; it can be broken off and taken up."""
+"""A run: a folder in which questions are asked, answered, read and scored; broken off, it can be taken up."""

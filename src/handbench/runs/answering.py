@@ -13,7 +13,7 @@ from handbench.protocols import Model, NeedsAllQuestions, ReadContext, Task
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog
-from handbench.runs.parts import find_task, make_model
+from handbench.runs.parts import find_task, make_model, model_name
 from handbench.runs.posing import estimate
 from handbench.specs import Spec
 
@@ -39,24 +39,24 @@ class PoseModel:
             yield self.task.answer_from_poses(slab, self.poses, self.hands, self.name, self.options)
 
 
-def answer(folder: RunFolder, model_name: str, context: ReadContext) -> pl.DataFrame:
+def answer(folder: RunFolder, spec: str, context: ReadContext) -> pl.DataFrame:
     """Have a model answer all questions of a run that it has not answered yet.
 
     Args:
         folder: a run with questions.
-        model_name: the model, e.g. ``chance`` or ``pose:blaze-full``.
+        spec: the model, e.g. ``chance`` or ``pose:blaze-full``.
         context: workers and whom to tell about progress.
 
     Returns:
         The model's ``answers``, in the order of the questions.
     """
     questions = folder.read("questions")
-    name = str(Spec.parse(model_name))
+    name = model_name(spec)
     with AnswerLog(folder.log(name), name) as log:
         left = questions.join(log.done.select(KEY), on=KEY, how="anti", maintain_order="left")
         done = questions.height - left.height
         if left.height:
-            model = _model(folder, name, context)
+            model = _model(folder, spec, context)
             if isinstance(model, NeedsAllQuestions):
                 model.prepare(questions)
             for answers in model.answer(left):
@@ -72,24 +72,29 @@ def answers_of(folder: RunFolder, name: str, questions: pl.DataFrame) -> pl.Data
         return questions.select(KEY).join(log.done, on=KEY, how="inner", maintain_order="left")
 
 
-def _model(folder: RunFolder, name: str, context: ReadContext) -> Model:
-    spec = Spec.parse(name)
+def _model(folder: RunFolder, text: str, context: ReadContext) -> Model:
+    spec = Spec.parse(text)
     if spec.kind != "pose":
-        return make_model(name)
+        return make_model(text)
     manifest = folder.manifest()
     task, options = task_of(manifest)
-    estimator = str(Spec(spec.name, "", spec.options))
+    estimator = str(Spec(spec.name, "", {key: value for key, value in spec.options.items() if key != "name"}))
     images = folder.read("frames")["image"].to_list()
     ensure_images(folder, images, context)
     poses = estimate(
         estimator,
-        Path(manifest["source"]["root"]) if not manifest["source"]["synthetic"] else folder.images,
+        image_root(folder, manifest),
         images,
         folder.poses(estimator),
         workers=context.workers,
         progress=context.progress,
     )
-    return PoseModel(name, task, options, folder.read("hands"), poses)
+    return PoseModel(model_name(text), task, options, folder.read("hands"), poses)
+
+
+def image_root(folder: RunFolder, manifest: dict[str, Any]) -> Path:
+    """The folder that image paths are relative to: the dataset's own, or the run's for rendered ones."""
+    return folder.images if manifest["source"]["rendered"] else Path(manifest["source"]["root"])
 
 
 def task_of(manifest: dict[str, Any]) -> tuple[Task, Any]:

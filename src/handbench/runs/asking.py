@@ -124,6 +124,7 @@ def _write(
             "name": source.name,
             "root": str(source.root.resolve()),
             "synthetic": source.synthetic,
+            "rendered": source.images is not None,
             "notes": source.notes,
             "skipped": source.skipped,
         },
@@ -158,7 +159,7 @@ def ensure_images(folder: RunFolder, images: list[str], context: ReadContext | N
         context: how to read and whom to tell about progress.
     """
     manifest = folder.manifest()
-    if not manifest["source"]["synthetic"]:
+    if not manifest["source"]["rendered"]:
         return
     context = context or ReadContext()
     source = load_source(

@@ -72,9 +72,7 @@ class RunFolder:
         try:
             return tomllib.loads(self.manifest_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise HandbenchError(
-                f"{self.root}: no run here (run.toml is missing); begin with handbench ask"
-            ) from None
+            raise HandbenchError(f"{self.root}: no run here (run.toml is missing); begin with handbench ask") from None
         except tomllib.TOMLDecodeError as error:
             raise HandbenchError(f"{self.manifest_path}: damaged: {error}") from None
 

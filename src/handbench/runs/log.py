@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from handbench.errors import HandbenchError
 
 _SYNC_SECONDS = 1.0
 
-_LINE = {  # the types of a line in JSON, which knows no short numbers
+_LINE: Any = {  # the types of a line in JSON, which knows no short numbers
     "question_id": pl.String,
     "variant": pl.String,
     "repeat": pl.Int64,
@@ -57,9 +57,7 @@ class AnswerLog:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
-            raise HandbenchError(
-                f"{self.path}: another process is answering here; wait for it or stop it"
-            ) from None
+            raise HandbenchError(f"{self.path}: another process is answering here; wait for it or stop it") from None
         try:
             self._recover(self._file)
         except BaseException:
@@ -107,9 +105,7 @@ def parse(data: bytes, path: Path, model: str) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(io.BytesIO(data), schema=_LINE)
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise HandbenchError(
-            f"{path}, line {_damaged_line(data)}: damaged; delete the line ({error})"
-        ) from None
+        raise HandbenchError(f"{path}, line {_damaged_line(data)}: damaged; delete the line ({error})") from None
     return tables.conform(frame.with_columns(pl.lit(model).alias("model")), "answers", path)
 
 

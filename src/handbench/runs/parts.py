@@ -16,6 +16,12 @@ def load_source(text: str, context: ReadContext) -> Source:
     return reader(spec, context)
 
 
+def model_name(text: str) -> str:
+    """What a model is called in tables: its ``name`` option where it has one, else its whole spec."""
+    spec = Spec.parse(text)
+    return spec.options.get("name") or str(spec)
+
+
 def make_model(text: str) -> Model:
     """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
     spec = Spec.parse(text)

@@ -85,9 +85,7 @@ def _all(name: str, root: str, images: list[str], workers: int) -> Iterator[list
         yield from pool.map(_estimate, [root] * len(batches), batches)
 
 
-def estimate(
-    name: str, root: Path, images: list[str], out: Path, *, workers: int, progress: Progress
-) -> pl.DataFrame:
+def estimate(name: str, root: Path, images: list[str], out: Path, *, workers: int, progress: Progress) -> pl.DataFrame:
     """Run an estimator over images and keep the poses.
 
     Args:
@@ -136,9 +134,7 @@ def _table(name: str, rows: list[Row]) -> pl.DataFrame:
         for row in rows
         for hand in row["hands"]
     ]
-    schema: dict[str, Any] = {
-        "estimator": pl.String, "stage": pl.String, "image": pl.String, "seconds": pl.Float64, "hand": pl.Int16,
-        "side": pl.String, "score": pl.Float32, "keypoints_px": tables.JOINTS_2D,
-        "keypoint_scores": pl.Array(pl.Float32, 21), "keypoints_cam": tables.JOINTS_3D,
-    }  # fmt: skip
+    columns = {name: column.dtype for name, column in tables.SCHEMAS["poses"].items()}
+    words = ("estimator", "stage", "side")  # text here; conform() turns them into categories
+    schema: Any = {name: pl.String if name in words else kind for name, kind in columns.items()}
     return pl.DataFrame(flat, schema=schema)

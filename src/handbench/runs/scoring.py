@@ -10,13 +10,15 @@ from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.runs.answering import answers_of, task_of
 from handbench.runs.folder import RunFolder
+from handbench.runs.parts import model_name
 
 
 def complete(folder: RunFolder, manifest: dict[str, Any]) -> tuple[list[str], dict[str, int]]:
     """Which of a run's models have answered everything, and how many answers the others lack."""
     questions = folder.read("questions")
     whole, short = [], {}
-    for name in manifest.get("models", []):
+    for spec in manifest.get("models", []):
+        name = model_name(spec)
         if not folder.log(name).exists():
             short[name] = questions.height
             continue

@@ -65,9 +65,7 @@ def resample(
     Returns:
         (resamples, S) values.
     """
-    chunks = [
-        statistic((weight @ counts).astype(np.float64)) for weight in weights(len(counts), resamples, seed)
-    ]
+    chunks = [statistic((weight @ counts).astype(np.float64)) for weight in weights(len(counts), resamples, seed)]
     return np.concatenate(chunks)
 
 

@@ -73,7 +73,7 @@ def _rank_errors(labels: int) -> Array:
 
 
 def mae_answered(confusion: Array) -> Array:
-    """Mean distance in ranks between choice and truth, among answers with a reading (HandVQA, section 4.1)."""
+    """Mean distance in ranks between choice and truth, among answers with a reading (HandVQA, 4.1)."""
     known = confusion[:, :-1]
     return _ratio(_weighted(known, _rank_errors(len(known))), known.sum((0, 1)))
 

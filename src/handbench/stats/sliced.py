@@ -75,7 +75,7 @@ class _Family:
     @property
     def whole(self) -> Array:
         """(1, K · (K + 1) · S) counts of the sample itself."""
-        return self.counts.sum(0, dtype=np.float64)[None, :]
+        return np.asarray(self.counts.sum(0, dtype=np.float64)[None, :])
 
 
 def score_slices(

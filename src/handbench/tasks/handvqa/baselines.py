@@ -75,19 +75,13 @@ def answer(
     return answers(questions, place, name)
 
 
-def _columns_of(
-    questions: pl.DataFrame, columns: dict[tuple[str, str, str | None], int]
-) -> NDArray[np.int64]:
+def _columns_of(questions: pl.DataFrame, columns: dict[tuple[str, str, str | None], int]) -> NDArray[np.int64]:
     """The catalogue's column that each question asks about."""
     keys = ["about_descriptor", "about_joint_a", "about_joint_b"]
-    known = pl.DataFrame(
-        [(*item, column) for item, column in columns.items()], [*keys, "column"], orient="row"
-    )
+    known = pl.DataFrame([(*item, column) for item, column in columns.items()], [*keys, "column"], orient="row")
     asked = questions.select(pl.col(keys).cast(pl.String))
     typed = known.with_columns(pl.col(keys).cast(pl.String))
-    return asked.join(typed, on=keys, how="left", nulls_equal=True, maintain_order="left")[
-        "column"
-    ].to_numpy()
+    return asked.join(typed, on=keys, how="left", nulls_equal=True, maintain_order="left")["column"].to_numpy()
 
 
 def _ranks(predicted: pl.DataFrame, scale: Scale, catalogue: Catalogue) -> NDArray[np.int64]:

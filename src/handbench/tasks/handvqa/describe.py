@@ -75,9 +75,7 @@ def extent_flips(hands: pl.DataFrame, options: HandVQAOptions) -> pl.DataFrame:
     joints = joint_arrays(meshes)
     by_mesh = categorise(hand_values(meshes, options), options.catalogue)
     center, extent = center_and_extent(joints)
-    by_joints = categorise(
-        describe(joints, center, extent, options.scale, options.catalogue), options.catalogue
-    )
+    by_joints = categorise(describe(joints, center, extent, options.scale, options.catalogue), options.catalogue)
     rows = []
     for index, descriptor in enumerate(options.catalogue.descriptors):
         part = options.catalogue.columns(index)

@@ -45,9 +45,7 @@ class HandVQAOptions:
         """
         count = options.text("per_descriptor", "5")
         if count != "all" and not (count.isdigit() and int(count) > 0):
-            raise HandbenchError(
-                f"{options.spec}: per_descriptor must be all or a number from 1, not {count!r}"
-            )
+            raise HandbenchError(f"{options.spec}: per_descriptor must be all or a number from 1, not {count!r}")
         catalogue = PAPER
         if pairs := options.text("pairs", ""):
             catalogue = replace(catalogue, pairs=_read_pairs(Path(pairs)))
@@ -66,9 +64,7 @@ class HandVQAOptions:
         """Empty for the paper's catalogue, else a short fingerprint of the one used."""
         if self.catalogue == PAPER:
             return ""
-        text = json.dumps(
-            [self.catalogue.pairs, [descriptor.thresholds for descriptor in self.catalogue.descriptors]]
-        )
+        text = json.dumps([self.catalogue.pairs, [descriptor.thresholds for descriptor in self.catalogue.descriptors]])
         return "custom-" + blake2b(text.encode(), digest_size=4).hexdigest()
 
     def manifest(self) -> dict[str, Any]:
@@ -99,9 +95,7 @@ def _read_pairs(path: Path) -> tuple[tuple[str, str], ...]:
             raise HandbenchError(f"{path}, row {number}: expected two different joints, found {row!r}")
         for joint in row:
             if joint not in JOINT_INDEX:
-                raise HandbenchError(
-                    f"{path}, row {number}: no joint {joint!r}; joints are {', '.join(JOINTS)}"
-                )
+                raise HandbenchError(f"{path}, row {number}: no joint {joint!r}; joints are {', '.join(JOINTS)}")
         pairs.append((row[0], row[1]))
     if len(set(pairs)) < len(pairs):
         raise HandbenchError(f"{path}: a pair is given twice")

@@ -17,7 +17,7 @@ from handbench.tables import WORD
 from handbench.tasks.handvqa import text
 from handbench.tasks.handvqa.options import HandVQAOptions
 
-SIDES: Final = ("left", "right")
+SIDES: Final = ("left", "right", "unknown")
 EXTENTS: Final = ("mesh", "joints")
 
 
@@ -45,9 +45,7 @@ class Templates:
         # truth_index of (item, order, rank): where the label of that rank stands in that order.
         self.position = np.full((len(catalogue.items), int(self.order_count.max()), 4), -1, np.int8)
         for item, (index, _, _) in enumerate(catalogue.items):
-            self.position[item, : len(orders[index]), : orders[index].shape[1]] = np.argsort(
-                orders[index], axis=1
-            )
+            self.position[item, : len(orders[index]), : orders[index].shape[1]] = np.argsort(orders[index], axis=1)
         self.frame = self._build(options)
 
     def _build(self, options: HandVQAOptions) -> pl.DataFrame:
@@ -74,9 +72,7 @@ class Templates:
                                 "item": "/" + item_name(descriptor.name, joint_a, joint_b),
                             }
                         )
-        words = pl.col(
-            "variant", "prompt", "about_descriptor", "about_joint_a", "about_joint_b", "about_side"
-        )
+        words = pl.col("variant", "prompt", "about_descriptor", "about_joint_a", "about_joint_b", "about_side")
         lists = pl.col("options", "option_labels").cast(pl.List(WORD))
         schema = {"about_joint_b": pl.String}
         return pl.DataFrame(rows, schema_overrides=schema).with_columns(words.cast(WORD), lists)
@@ -161,10 +157,9 @@ def ask(hands: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dic
         )
     hand, item = np.nonzero(chosen)
     order = (draws.mix(keys[hand, item]) % texts.order_count[item].astype(np.uint64)).astype(np.int64)
-    block = (
-        np.asarray(hands["extent_source"].cast(pl.String) == "joints")[hand] * len(SIDES)
-        + np.asarray(hands["side"].cast(pl.String) == "right")[hand]
-    )
+    extent_code = _code(hands["extent_source"], EXTENTS)
+    side_code = _code(hands["side"], SIDES)
+    block = (extent_code * len(SIDES) + side_code)[hand]
     row = block * texts.per_block + texts.start[item] + order
     rank = ranks[hand, item]
     value = values[hand, item]
@@ -187,6 +182,12 @@ def ask(hands: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dic
     labels = _asked_labels(catalogue)
     code = catalogue.descriptor_of[item] * 4 + rank
     return frame.with_columns(labels[code].alias("truth_category")), skipped
+
+
+def _code(words: pl.Series, known: tuple[str, ...]) -> NDArray[np.int64]:
+    """Place of each word among those known; a hand without a word has no question that would need it."""
+    places = {word: place for place, word in enumerate(known)}
+    return words.cast(pl.String).replace_strict(places, default=0, return_dtype=pl.Int64).to_numpy()
 
 
 def _asked_labels(catalogue: Catalogue) -> pl.Series:

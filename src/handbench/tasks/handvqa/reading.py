@@ -8,15 +8,17 @@ import polars as pl
 
 from handbench.errors import HandbenchError
 from handbench.hand.descriptors import DESCRIPTORS
-from handbench.replies.vectorised import read_choices
+from handbench.replies import read_choices
 from handbench.tables import WORD
 
 KEY = ["question_id", "variant"]
 
-RANKS: Final = {
-    label: rank for descriptor in DESCRIPTORS for rank, label in enumerate(descriptor.asked_labels)
-}
+RANKS: Final = {label: rank for descriptor in DESCRIPTORS for rank, label in enumerate(descriptor.asked_labels)}
 """Rank of every label among those that are asked; no two descriptors share a label."""
+
+_RANK_OF_LABEL: Final = pl.DataFrame(
+    {"label": list(RANKS), "chosen_rank": list(RANKS.values())}, schema={"label": WORD, "chosen_rank": pl.Int8}
+)
 
 _NEEDED = ["options", "option_labels", "truth_index", "truth_rank"]
 
@@ -61,11 +63,11 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     rows = pl.concat([rows, read_choices(rows["reply"], rows["options"], rows["finish"])], how="horizontal")
     choice = pl.col("choice")
     label = pl.col("option_labels").list.get(choice.fill_null(0), null_on_oob=True)
-    rank = label.cast(pl.String).replace_strict(RANKS, default=None, return_dtype=pl.Int8)
-    return rows.with_columns(
+    readings: pl.DataFrame = rows.with_columns(
         (choice == pl.col("truth_index")).fill_null(False).alias("correct"),
-        pl.when(choice.is_not_null()).then(rank).alias("chosen_rank"),
-    ).select(
+        pl.when(choice.is_not_null()).then(label).cast(WORD).alias("label"),
+    ).join(_RANK_OF_LABEL, on="label", how="left", maintain_order="left")
+    return readings.select(
         *KEY,
         "model",
         "repeat",

@@ -15,6 +15,12 @@ from handbench.stats.bootstrap import RESAMPLES
 from handbench.stats.sliced import Score, Slice, score_slices
 from handbench.tasks.handvqa.reading import beside
 
+NEEDED: Final = (
+    *("question_id", "variant", "options", "option_labels", "truth_index", "truth_rank"),
+    *("about_descriptor", "about_joint_a", "about_joint_b", "about_side", "cluster"),
+)
+"""Columns of ``questions`` that reading and scoring need."""
+
 LARGEST_FACTOR: Final = 24
 """A factor with more values than this is no division into groups and is left out."""
 
@@ -47,9 +53,7 @@ def score(
     for (model,), group in readings.group_by("model", maintain_order=True):
         about = beside(questions, group, [*columns, *factors])
         code = about["cluster"].cast(pl.Enum(clusters)).to_physical().to_numpy()
-        protocol = " + ".join(
-            sorted(about["variant"].cast(pl.String).str.replace(r";order=\d+", "").unique())
-        )
+        protocol = " + ".join(sorted(about["variant"].cast(pl.String).str.replace(r";order=\d+", "").unique()))
         found = score_slices(
             np.unique(code, return_inverse=True)[1],
             about["truth_rank"].to_numpy(),
@@ -58,9 +62,7 @@ def score(
             resamples=resamples,
             seed=seed,
         )
-        rows += [
-            _row(score, str(model), protocol) for score in (*found, *_pooled(about, code, resamples, seed))
-        ]
+        rows += [_row(score, str(model), protocol) for score in (*found, *_pooled(about, code, resamples, seed))]
     if not rows:
         return tables.empty("scores")
     return tables.conform(pl.DataFrame(rows, infer_schema_length=None), "scores", "the scores")
@@ -86,9 +88,7 @@ def _row(score: Score, model: str, protocol: str) -> dict[str, object]:
 
 def _pooled(about: pl.DataFrame, code: NDArray[np.integer], resamples: int, seed: int) -> list[Score]:
     """All descriptors together: right or wrong is all that they share."""
-    chosen = about.select(
-        pl.when("correct").then(0).when(pl.col("chosen_rank").is_null()).then(-1).otherwise(1)
-    )
+    chosen = about.select(pl.when("correct").then(0).when(pl.col("chosen_rank").is_null()).then(-1).otherwise(1))
     every = Slice(("all", "all", "all"), np.arange(about.height), 2, False)
     found = score_slices(
         np.unique(code, return_inverse=True)[1],
@@ -132,10 +132,7 @@ def _divisions(part: pl.DataFrame, factors: list[str]) -> Iterator[tuple[str, li
 
 def _members(columns: list[pl.Series]) -> Iterator[tuple[str, NDArray[np.int64]]]:
     stacked = pl.concat(
-        [
-            pl.DataFrame({"value": column, "row": np.arange(column.len(), dtype=np.int64)})
-            for column in columns
-        ]
+        [pl.DataFrame({"value": column, "row": np.arange(column.len(), dtype=np.int64)}) for column in columns]
     ).drop_nulls("value")
     for (value,), group in stacked.sort("value", "row").group_by("value", maintain_order=True):
         yield str(value), group["row"].to_numpy()

@@ -75,12 +75,13 @@ def prompt(options: Sequence[str], side: str, answer: str) -> str:
 
     Args:
         options: the sentences in the order shown.
-        side: ``left`` or ``right``: the hand that is meant, the person's own.
+        side: ``left`` or ``right``, the person's own, or ``unknown``: the hand that is meant.
         answer: a key of :data:`ANSWER_STYLES`.
     """
+    whose = "person's hand" if side == "unknown" else f"person's {side} hand"
     lines = [
-        f"Look at the person's {side} hand in the image. Which one of these sentences is true of it?",
-        "Left, right, above and below are meant as they look in the image; in front means nearer to the camera.",
+        f"Look at the {whose} in the image. Which one of these sentences is true of it?",
+        "Left, right, above and below are meant as they look in the image; in front is nearer to the camera.",
         "",
         "Options:",
         *lettered(options),

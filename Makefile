@@ -1,0 +1,42 @@
+# The first screen of the README: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all check format bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[hands]'
+	touch $@
+
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## the main job on rendered hands; writes demo/report.html
+	$(BIN)/handbench demo -o demo
+
+test: $(VENV)/.installed-dev  ## the test suite
+	$(BIN)/python -m pytest -q
+
+test-all: $(VENV)/.installed-dev  ## the test suite with what is marked slow
+	$(BIN)/python -m pytest -q -m "slow or not slow"
+
+check: $(VENV)/.installed-dev  ## style, types and the floors of the house
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev  ## rates, as JSON lines
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

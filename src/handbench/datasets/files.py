@@ -1,0 +1,216 @@
+"""Files of a dataset: found, listed in a fixed order, read, and refused in one line where they are bad."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from handbench.errors import HandbenchError
+from handbench.protocols import Progress, no_progress
+from handbench.specs import Spec
+
+IMAGE_SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
+"""Endings that count as an image, in lower case."""
+
+_LEADS_OUT: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\~]|^[A-Za-z]:")
+_ARCHIVES: Final = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+
+
+def folder(spec: Spec) -> Path:
+    """The folder that a spec such as ``ge:PATH`` names.
+
+    Raises:
+        HandbenchError: no path is given, nothing is there, or it is a file (an archive is named as one).
+    """
+    if not spec.name:
+        raise HandbenchError(f"{spec}: expected the dataset's folder after the colon, e.g. {spec.kind}:PATH")
+    path = Path(spec.name).expanduser()
+    if path.is_dir():
+        if not any(path.iterdir()):
+            raise HandbenchError(f"{path}: the folder is empty; expected the {spec.kind} dataset in it")
+        return path
+    if path.is_file():
+        what = "an archive; unpack it and give the folder" if path.suffix.lower() in _ARCHIVES else "a file"
+        raise HandbenchError(f"{path}: expected the folder of the {spec.kind} dataset, found {what}")
+    raise HandbenchError(f"{path}: expected the folder of the {spec.kind} dataset, found nothing there")
+
+
+def file(spec: Spec, what: str) -> Path:
+    """The file that a spec such as ``coco:FILE`` names.
+
+    Raises:
+        HandbenchError: no path is given, nothing is there, it is a folder, or it has no bytes.
+    """
+    if not spec.name:
+        raise HandbenchError(f"{spec}: expected {what} after the colon, e.g. {spec.kind}:FILE")
+    path = Path(spec.name).expanduser()
+    if path.is_dir():
+        raise HandbenchError(f"{path}: expected {what}, found a folder; name the file in it")
+    return must_exist(path, what)
+
+
+def must_exist(path: Path, what: str) -> Path:
+    """The path itself, if a file that is not empty stands there.
+
+    Raises:
+        HandbenchError: the file is absent or has no bytes.
+    """
+    if not path.is_file():
+        raise HandbenchError(f"{path}: missing; expected {what}")
+    if path.stat().st_size == 0:
+        raise HandbenchError(f"{path}: the file is empty (0 bytes); expected {what}")
+    return path
+
+
+def first_of(root: Path, patterns: Iterable[str], what: str) -> Path:
+    """The first file (in sorted order) that matches the earliest pattern.
+
+    Args:
+        root: folder to look in.
+        patterns: glob patterns, best first.
+        what: what is looked for, for the error.
+
+    Raises:
+        HandbenchError: none matches, or the file is empty.
+    """
+    patterns = list(patterns)
+    for pattern in patterns:
+        for path in sorted(root.glob(pattern)):
+            return must_exist(path, what)
+    raise HandbenchError(f"{root}: missing {what}; expected {' or '.join(patterns)} in this folder")
+
+
+def list_images(root: Path) -> list[str]:
+    """Paths of all images under a folder, relative to it, with forward slashes, sorted."""
+    found = []
+    for directory, folders, names in os.walk(root):
+        folders.sort()
+        inside = Path(directory).relative_to(root)
+        found += [(inside / name).as_posix() for name in names if name.lower().endswith(IMAGE_SUFFIXES)]
+    return sorted(found)
+
+
+def numbered(paths: Iterable[str]) -> dict[int, str]:
+    """Number in the file name → path, for files such as ``00012.jpg``; others are left out.
+
+    Raises:
+        HandbenchError: two files have one number.
+    """
+    found: dict[int, str] = {}
+    for path in paths:
+        if re.fullmatch(r"\d+", Path(path).stem):
+            other = found.setdefault(int(Path(path).stem), path)
+            if other != path:
+                raise HandbenchError(f"{path} and {other} have one number; expected one image for each row")
+    return found
+
+
+def existing(root: Path, paths: Sequence[str], *, anywhere: bool = False) -> NDArray[np.bool_]:
+    """Which files are there.
+
+    Args:
+        root: folder that the paths are relative to.
+        paths: N paths.
+        anywhere: whether a path may lead out of the folder; one that an outside file names may not, as images
+            are shown to models.
+
+    Returns:
+        (N,) bool.
+
+    Raises:
+        HandbenchError: a file is there but has no bytes, or a path leads out of the folder.
+    """
+    there = np.zeros(len(paths), bool)
+    for row, path in enumerate(paths):
+        if not anywhere and _LEADS_OUT.search(path):
+            raise HandbenchError(f"{root}: the image path {path[:80]!r} leads out of this folder")
+        try:
+            size = os.stat(root / path).st_size
+        except (OSError, ValueError):
+            continue
+        if size == 0:
+            raise HandbenchError(f"{root / path}: the image is empty (0 bytes); copy it again or delete it")
+        there[row] = True
+    return there
+
+
+def stem(path: str) -> str:
+    """A relative path without its suffix, with forward slashes."""
+    return str(Path(path).with_suffix("").as_posix())
+
+
+def hash_images(root: Path, paths: Sequence[str], workers: int = 1, progress: Progress = no_progress) -> dict[str, str]:
+    """SHA-256 of each file's bytes, the first 32 hex digits, by path.
+
+    Raises:
+        HandbenchError: a file is missing, empty or cannot be read.
+    """
+
+    def digest(path: str) -> str:
+        try:
+            data = (root / path).read_bytes()
+        except OSError as error:
+            raise HandbenchError(f"{root / path}: cannot be read: {error.strerror}") from None
+        if not data:
+            raise HandbenchError(f"{root / path}: the image is empty (0 bytes); copy it again or delete it")
+        return hashlib.sha256(data).hexdigest()[:32]
+
+    digests: dict[str, str] = {}
+    with ThreadPoolExecutor(max_workers=max(workers, 1)) as pool:
+        for row, (path, value) in enumerate(zip(paths, pool.map(digest, paths), strict=True)):
+            digests[path] = value
+            if row % 256 == 0:
+                progress(row, len(paths), "hashing images")
+    return digests
+
+
+def image_sizes(root: Path, paths: Sequence[str]) -> NDArray[np.int64]:
+    """Width and height of each image, read from its header.
+
+    Returns:
+        (N, 2) pixels.
+
+    Raises:
+        HandbenchError: a file is missing, empty or no image.
+    """
+    sizes = np.zeros((len(paths), 2), np.int64)
+    for row, path in enumerate(paths):
+        file = must_exist(root / path, "an image")
+        try:
+            with Image.open(file) as image:
+                sizes[row] = image.size
+        except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+            raise HandbenchError(f"{file}: no readable image; copy it again or delete it") from None
+    return sizes
+
+
+def same_sizes(root: Path, paths: Sequence[str], sizes: NDArray[np.number], looked_at: int = 16) -> None:
+    """Compare the sizes that annotations give with those of a few images, evenly spread.
+
+    Args:
+        root: folder that the paths are relative to.
+        paths: N relative paths.
+        sizes: (N, 2) width and height by annotation.
+        looked_at: how many images are opened.
+
+    Raises:
+        HandbenchError: an image has another size, as resized or cropped copies do.
+    """
+    rows = np.unique(np.linspace(0, len(paths) - 1, min(looked_at, len(paths))).astype(int))
+    found = image_sizes(root, [paths[row] for row in rows])
+    for row, (width, height) in zip(rows, found, strict=True):
+        if (width, height) != tuple(sizes[row]):
+            expected = " x ".join(f"{number:.0f}" for number in sizes[row])
+            raise HandbenchError(
+                f"{root / paths[row]}: {width} x {height} pixels, the annotations say {expected}; "
+                "they are for the images as their owner ships them, not for resized or cropped copies"
+            )

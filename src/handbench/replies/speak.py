@@ -1,0 +1,60 @@
+"""The other way round: an option → the reply that says it, as a model would that follows the instruction."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+LETTERS: Final = "ABCDEFGHIJKLMNOP"
+
+
+def place_of(option_labels: pl.Series, label: pl.Series) -> pl.Series:
+    """Where a label stands among the labels of its row.
+
+    Args:
+        option_labels: lists of labels.
+        label: one label per row, null where there is none.
+
+    Returns:
+        Int8 places from 0; null where the label is null or not among them.
+    """
+    frame = pl.DataFrame({"labels": option_labels, "label": label.cast(pl.String)})
+    longest = int(frame.select(pl.col("labels").list.len().max().fill_null(0)).item())
+    found = pl.lit(None, pl.Int8)
+    for place in reversed(range(longest)):
+        here = pl.col("labels").list.get(place, null_on_oob=True).cast(pl.String) == pl.col("label")
+        found = pl.when(here).then(pl.lit(place, pl.Int8)).otherwise(found)
+    return frame.select(found.alias("place")).to_series()
+
+
+def lettered_replies(options: pl.Series, place: pl.Series) -> pl.Series:
+    """``B. the option's own words`` for each row; null where the place is null.
+
+    Args:
+        options: lists of options.
+        place: the option to say, from 0.
+    """
+    frame = pl.DataFrame({"options": options, "place": place})
+    letter = pl.col("place").replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
+    words = pl.col("options").list.get(pl.col("place").fill_null(0), null_on_oob=True).cast(pl.String)
+    return frame.select((letter + ". " + words).alias("reply")).to_series()
+
+
+def answers(questions: pl.DataFrame, place: pl.Series, model: str) -> pl.DataFrame:
+    """The ``answers`` table of one who picks an option for every question.
+
+    Args:
+        questions: rows of the ``questions`` table.
+        place: the option of each row, from 0; null leaves the question unanswered.
+        model: the name that the answers carry.
+    """
+    reply = lettered_replies(questions["options"], place)
+    finish = reply.is_null().replace_strict({True: "none", False: "stop"}, return_dtype=pl.String)
+    return questions.select("question_id", "variant").with_columns(
+        pl.lit(model, pl.Categorical).alias("model"),
+        pl.lit(0, pl.Int16).alias("repeat"),
+        pl.lit(0, pl.Int16).alias("turn"),
+        reply,
+        finish.cast(pl.Categorical).alias("finish"),
+    )
