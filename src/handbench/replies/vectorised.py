@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from handbench.replies.choice import read_choice
 
-_READING: Final = {
+_READING: Final[Any] = {
     "choice": pl.Int8,
     "status": pl.Categorical(),
     "rule": pl.Categorical(),
@@ -29,17 +31,22 @@ def read_choices(replies: pl.Series, options: pl.Series, finish: pl.Series) -> p
         ``choice`` (Int8, null where there is none), ``status``, ``rule``, ``span_start``, ``span_end``: row
         by row what :func:`read_choice` gives.
     """
-    codes, distinct = _option_codes(options)
-    rows = pl.DataFrame({"reply": replies.cast(pl.String), "code": codes, "finish": finish.cast(pl.Categorical)})
-    known = rows.unique(maintain_order=True)
-    lists = distinct.to_list()
-    readings = [
-        _reading(reply or "", lists[code], ended or "stop")
-        for reply, code, ended in known.with_columns(pl.col("finish").cast(pl.String)).iter_rows()
-    ]
-    table = known.hstack(pl.DataFrame(readings, schema=_READING))
-    joined = rows.join(table, on=["reply", "code", "finish"], how="left", nulls_equal=True, maintain_order="left")
-    return joined.select(list(_READING))
+    code, lists = _option_codes(options)
+    said, ended = replies.cast(pl.Categorical), finish.cast(pl.Categorical)
+    # One number per (options, reply, finish): equal numbers are equal rows, and numbers sort fast.
+    key = (code * _span(said) + _numbers(said)) * _span(ended) + _numbers(ended)
+    _, first, row = np.unique(key, return_index=True, return_inverse=True)
+    readings = [_reading(said[at] or "", lists[code[at]], ended[at] or "stop") for at in first.tolist()]
+    return pl.DataFrame(readings, schema=_READING)[row]
+
+
+def _numbers(words: pl.Series) -> NDArray[np.uint64]:
+    """The category number of each word plus one; 0 stands for null."""
+    return (words.to_physical().cast(pl.UInt64) + 1).fill_null(0).to_numpy()
+
+
+def _span(words: pl.Series) -> np.uint64:
+    return np.uint64(int(_numbers(words).max(initial=0)) + 1)
 
 
 def _reading(reply: str, options: list[str], finish: str) -> dict[str, object]:
@@ -54,20 +61,19 @@ def _reading(reply: str, options: list[str], finish: str) -> dict[str, object]:
     }
 
 
-def _option_codes(options: pl.Series) -> tuple[pl.Series, pl.Series]:
+def _option_codes(options: pl.Series) -> tuple[NDArray[np.uint64], list[list[str]]]:
     """A number for every distinct list, and the lists by number.
 
-    Tables repeat a few thousand lists; comparing the numbers of their categories is much cheaper than their
-    text.
+    Tables repeat a few thousand lists; comparing the numbers of their categories is much cheaper than
+    comparing their text.
     """
-    words = options.cast(pl.List(pl.Categorical))
-    place = words.list.eval(pl.element().to_physical())
+    place = options.cast(pl.List(pl.Categorical)).list.eval(pl.element().to_physical())
     width = max(place.list.len().unique().to_list(), default=0)
     fields = pl.DataFrame({"place": place}).select(
         pl.col("place").list.get(index, null_on_oob=True).alias(str(index)) for index in range(width)
     )
     names = fields.columns
     first = fields.with_row_index("row").unique(names, keep="first", maintain_order=True)
-    numbered = first.select(*names, pl.int_range(pl.len(), dtype=pl.UInt32).alias("code"))
+    numbered = first.select(*names, pl.int_range(pl.len(), dtype=pl.UInt64).alias("code"))
     codes = fields.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")["code"]
-    return codes, options.gather(first["row"]).cast(pl.List(pl.String))
+    return codes.to_numpy(), options.gather(first["row"]).cast(pl.List(pl.String)).to_list()

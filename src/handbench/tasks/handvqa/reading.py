@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from handbench.errors import HandbenchError
@@ -15,10 +16,6 @@ KEY = ["question_id", "variant"]
 
 RANKS: Final = {label: rank for descriptor in DESCRIPTORS for rank, label in enumerate(descriptor.asked_labels)}
 """Rank of every label among those that are asked; no two descriptors share a label."""
-
-_RANK_OF_LABEL: Final = pl.DataFrame(
-    {"label": list(RANKS), "chosen_rank": list(RANKS.values())}, schema={"label": WORD, "chosen_rank": pl.Int8}
-)
 
 _NEEDED = ["options", "option_labels", "truth_index", "truth_rank"]
 
@@ -63,10 +60,11 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     rows = pl.concat([rows, read_choices(rows["reply"], rows["options"], rows["finish"])], how="horizontal")
     choice = pl.col("choice")
     label = pl.col("option_labels").list.get(choice.fill_null(0), null_on_oob=True)
-    readings: pl.DataFrame = rows.with_columns(
+    readings = rows.with_columns(
         (choice == pl.col("truth_index")).fill_null(False).alias("correct"),
         pl.when(choice.is_not_null()).then(label).cast(WORD).alias("label"),
-    ).join(_RANK_OF_LABEL, on="label", how="left", maintain_order="left")
+    )
+    readings = readings.with_columns(_rank(readings["label"]).alias("chosen_rank"))
     return readings.select(
         *KEY,
         "model",
@@ -79,3 +77,12 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         "correct",
         (pl.col("chosen_rank") - pl.col("truth_rank")).abs().cast(pl.Float32).alias("distance"),
     )
+
+
+def _rank(labels: pl.Series) -> pl.Series:
+    """Rank of each label, looked up by the number of its category."""
+    known = labels.unique().drop_nulls()
+    numbers = labels.to_physical()
+    table = np.zeros(int(known.to_physical().cast(pl.Int64).to_numpy().max(initial=0)) + 1, np.int8)
+    table[known.to_physical().to_numpy()] = [RANKS[label] for label in known.to_list()]
+    return pl.select(pl.when(numbers.is_not_null()).then(pl.Series(table[numbers.fill_null(0).to_numpy()]))).to_series()
