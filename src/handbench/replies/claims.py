@@ -10,7 +10,26 @@ from handbench.replies.hands import hand_parts, names_asked_parts
 from handbench.replies.options import Prepared, key
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[,:;()\"]")
-_NEGATORS = frozenset(["not", "never", "no", "neither", "nor", "without", "isn't", "aren't", "doesn't", "don't", "wasn't", "cannot", "can't", "n't", "unlike", "hardly"])
+_NEGATORS = frozenset(
+    [
+        "not",
+        "never",
+        "no",
+        "neither",
+        "nor",
+        "without",
+        "isn't",
+        "aren't",
+        "doesn't",
+        "don't",
+        "wasn't",
+        "cannot",
+        "can't",
+        "n't",
+        "unlike",
+        "hardly",
+    ]
+)
 _BREAKS = frozenset([",", ":", ";", "(", ")", '"', "but", "so", "it", "is", "they", "rather", "instead"])
 _SAME = {
     "extended": "straight", "unbent": "straight", "straightened": "straight",
@@ -22,7 +41,33 @@ _SAME = {
     "9": "nine", "10": "ten",
 }  # fmt: skip
 _DEGREE = frozenset(
-    ["almost", "nearly", "partly", "partially", "very", "quite", "fairly", "somewhat", "moderately", "extremely", "more", "less", "half", "barely", "mostly", "maybe", "perhaps", "possibly", "might", "could", "would", "may", "either", "or", "both"]
+    [
+        "almost",
+        "nearly",
+        "partly",
+        "partially",
+        "very",
+        "quite",
+        "fairly",
+        "somewhat",
+        "moderately",
+        "extremely",
+        "more",
+        "less",
+        "half",
+        "barely",
+        "mostly",
+        "maybe",
+        "perhaps",
+        "possibly",
+        "might",
+        "could",
+        "would",
+        "may",
+        "either",
+        "or",
+        "both",
+    ]
 )
 _NUMBER = frozenset(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 _UNCLAIMED = re.compile(
@@ -34,7 +79,9 @@ _LABEL_LEFT = re.compile(
     r"[\s:]*(?:clearly |definitely |obviously |most likely |probably )?(?:the |a |an |their |its |classic |typical |called )*|\A(?:the |a |an )?)[\"'(]*\Z"
 )
 _SMALL = frozenset([",", "but", "and", "a", "an", "the", "with", "it", "is", "this", "that's", "it's"])
-_SEEN = re.compile(r"\b(?:extended|raised|visible|up|shown|held|open|stretched|showing|shows|show|raises|raising|extends|extending|stands?|standing|counted|count)\b")
+_SEEN = re.compile(
+    r"\b(?:extended|raised|visible|up|shown|held|open|stretched|showing|shows|show|raises|raising|extends|extending|stands?|standing|counted|count)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +140,10 @@ def read_claim(sentence: str, prepared: Prepared) -> Claim:
     """
     if _UNCLAIMED.search(sentence):
         return _NO_CLAIM
-    raw = [_SAME.get(t, t) if _SAME.get(t) in prepared.spread and t not in prepared.spread else t for t in _TOKEN.findall(sentence.replace("-", " "))]
-    raw = [part for token in raw for part in ([token] if token in prepared.spread else [token])]
+    raw = [
+        _SAME.get(t, t) if _SAME.get(t) in prepared.spread and t not in prepared.spread else t
+        for t in _TOKEN.findall(sentence.replace("-", " "))
+    ]
     kept, _ = _said(raw, prepared.spread)
     present = {token for token in kept if token in prepared.spread}
     if not present:
@@ -126,7 +175,11 @@ def _label_claim(sentence: str, kept: list[str], choice: int | None, prepared: P
     if prepared.pattern is None:
         return _NO_CLAIM
     places = list(prepared.pattern.finditer(sentence))
-    if choice is not None and len(kept) <= len(prepared.words[choice]) + 2 and set(kept) - prepared.words[choice] <= _SMALL:
+    if (
+        choice is not None
+        and len(kept) <= len(prepared.words[choice]) + 2
+        and set(kept) - prepared.words[choice] <= _SMALL
+    ):
         return Claim(choice, "words")
     presented = set()
     for place in places:

@@ -97,9 +97,7 @@ _COPULA = (
     "|este|adalah|ialah|yaitu|là|είναι|היא|הוא|هي|هو|است|है|są|będzie|будет|является|є"
 )
 _ARTICLE = "the|a|la|el|il|le|die|das|de|het|option|opción|opção|opzione|η"
-_OWN = (
-    "my|our|your|ma|mi|mein|meine|mia|la mia|il mio|minha|a minha|mijn|мой|moja|min|mitt|saya|aku|benim|મારો|मेरा"
-)
+_OWN = "my|our|your|ma|mi|mein|meine|mia|la mia|il mio|minha|a minha|mijn|мой|moja|min|mitt|saya|aku|benim|મારો|मेरा"
 _NOUN = ANSWER_NOUN
 _ADJ = any_of(_ADJECTIVE)
 _AIM = any_of(_TARGET)
@@ -258,7 +256,46 @@ CORRECTION = re.compile(
 )
 _COLON = re.compile(r"(?P<noun>[^\s:]*)\s*(?::|=|→|⇒|->|=>)[\s\"'(\[<>]*\Z")
 _OTHER_NOUN = frozenset(
-    ["options", "choices", "confidence", "question", "grade", "type", "plan", "vitamin", "group", "class", "user", "statements", "candidates", "alternatives", "joint", "e.g", "i.e", "says", "asks", "reads", "wrong", "incorrect", "rejected", "eliminated", "excluded", "fingers", "hand", "example", "examples", "opciones", "optionen", "optionen", "antwortmöglichkeiten", "выборы", "варианты", "选项", "選択肢", "보기"]
+    [
+        "options",
+        "choices",
+        "confidence",
+        "question",
+        "grade",
+        "type",
+        "plan",
+        "vitamin",
+        "group",
+        "class",
+        "user",
+        "statements",
+        "candidates",
+        "alternatives",
+        "joint",
+        "e.g",
+        "i.e",
+        "says",
+        "asks",
+        "reads",
+        "wrong",
+        "incorrect",
+        "rejected",
+        "eliminated",
+        "excluded",
+        "fingers",
+        "hand",
+        "example",
+        "examples",
+        "opciones",
+        "optionen",
+        "optionen",
+        "antwortmöglichkeiten",
+        "выборы",
+        "варианты",
+        "选项",
+        "選択肢",
+        "보기",
+    ]
 )
 
 

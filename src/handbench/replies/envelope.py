@@ -45,7 +45,69 @@ _PAIR = re.compile(
     r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?|\[[^\[\]{}]*\]?|[^,}\n]*)"
 )
 _ANSWER_KEYS = frozenset(
-    ["answer", "final_answer", "finalanswer", "correct_answer", "ans", "choice", "final_choice", "option", "correct_option", "selected_option", "selected", "selection", "label", "prediction", "predicted", "result", "output", "response", "letter", "answer_letter", "option_letter", "choice_letter", "final", "best_option", "chosen_option", "chosen", "answer_choice", "correct_choice", "selected_answer", "verdict", "decision", "pick", "value", "gesture", "class", "category", "solution", "answer_text", "selected_choice", "correct", "your_answer", "respuesta", "réponse", "reponse", "antwort", "risposta", "resposta", "ответ", "答案", "正解", "答え", "정답", "답", "jawaban", "antwoord", "odpowiedź", "cevap", "đáp_án", "الإجابة", "उत्तर", "svar"]
+    [
+        "answer",
+        "final_answer",
+        "finalanswer",
+        "correct_answer",
+        "ans",
+        "choice",
+        "final_choice",
+        "option",
+        "correct_option",
+        "selected_option",
+        "selected",
+        "selection",
+        "label",
+        "prediction",
+        "predicted",
+        "result",
+        "output",
+        "response",
+        "letter",
+        "answer_letter",
+        "option_letter",
+        "choice_letter",
+        "final",
+        "best_option",
+        "chosen_option",
+        "chosen",
+        "answer_choice",
+        "correct_choice",
+        "selected_answer",
+        "verdict",
+        "decision",
+        "pick",
+        "value",
+        "gesture",
+        "class",
+        "category",
+        "solution",
+        "answer_text",
+        "selected_choice",
+        "correct",
+        "your_answer",
+        "respuesta",
+        "réponse",
+        "reponse",
+        "antwort",
+        "risposta",
+        "resposta",
+        "ответ",
+        "答案",
+        "正解",
+        "答え",
+        "정답",
+        "답",
+        "jawaban",
+        "antwoord",
+        "odpowiedź",
+        "cevap",
+        "đáp_án",
+        "الإجابة",
+        "उत्तर",
+        "svar",
+    ]
 )
 
 
@@ -116,9 +178,7 @@ def _without_thinking(text: str) -> tuple[str, bool, bool]:
     if not any(sign in text for sign in ("<", "◁", "[")):
         return text, False, False
     opens = _THINK_OPEN.search(text)
-    closes = None
-    for closes in _THINK_CLOSE.finditer(text):
-        pass
+    closes = max(_THINK_CLOSE.finditer(text), key=lambda found: found.start(), default=None)
     thought = False
     if closes is not None:
         start = opens.start() if opens is not None and opens.start() < closes.start() else 0

@@ -92,9 +92,7 @@ def _right_of(lower: str, ends: list[int], end: int, until: int) -> str:
 
 def _others_told(right: str, choice: int, prepared: Prepared) -> bool:
     """Whether words of other options stand right of an option's text."""
-    return any(
-        choice not in prepared.spread[word] for word in _TELLING.findall(right) if word in prepared.spread
-    )
+    return any(choice not in prepared.spread[word] for word in _TELLING.findall(right) if word in prepared.spread)
 
 
 def _goes_on(group: list[Mention], right: str, prepared: Prepared, *, loose: bool) -> bool:
@@ -216,7 +214,9 @@ def weigh(text: str, lower: str, prepared: Prepared) -> tuple[list[Evidence], li
                 continue
             kind = Kind.HEDGE
         letter = any(mention.letter for mention in group)
-        found.append(Evidence(kind, choices, strength, rule, start, end, rule == "verdict", letter, letter and group[-1].text))
+        found.append(
+            Evidence(kind, choices, strength, rule, start, end, rule == "verdict", letter, letter and group[-1].text)
+        )
     return _without_listing(found, prepared.count), mentions
 
 

@@ -53,7 +53,48 @@ _ORDINAL_NOUN = (
     r"|opção|afirmação|resposta|alternativa|opzione|affermazione|risposta|optie|uitspraak|antwoord|вариант|утверждение"
     r"|ответ)"
 )
-_ORDINAL_WORD = "|".join(word for word, value in _NUMBERS.items() if word.isascii() is False or word[0].isdigit() or word in ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "last", "final", "erste", "zweite", "dritte", "vierte", "letzte", "premier", "seconde", "primera", "segunda", "tercera", "cuarta", "primeira", "terceira", "quarta", "prima", "seconda", "terza", "ultima", "eerste", "tweede", "derde", "vierde", "laatste"])
+_ORDINAL_WORD = "|".join(
+    word
+    for word, value in _NUMBERS.items()
+    if word.isascii() is False
+    or word[0].isdigit()
+    or word
+    in [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "last",
+        "final",
+        "erste",
+        "zweite",
+        "dritte",
+        "vierte",
+        "letzte",
+        "premier",
+        "seconde",
+        "primera",
+        "segunda",
+        "tercera",
+        "cuarta",
+        "primeira",
+        "terceira",
+        "quarta",
+        "prima",
+        "seconda",
+        "terza",
+        "ultima",
+        "eerste",
+        "tweede",
+        "derde",
+        "vierde",
+        "laatste",
+    ]
+)
 ORDINAL = re.compile(
     rf"\b(?P<word>{_ORDINAL_WORD}) {_ORDINAL_NOUN}\b"
     r"|\b(?:option|choice|answer|statement|alternative|number|opción|opção|opzione|optie|вариант|antwort|réponse)"
@@ -117,12 +158,18 @@ ANSWER_LEFT = re.compile(
     rf"|{_TARGET}(?: {_ADJECTIVE}| shown| displayed| depicted| here| in (?:the|this) (?:image|picture|photo)| being \w+| being made)*"
     rf" {_COPULA}{_END}"
     rf"|{_TARGET}\s*[:=→⇒][\s\"'(\[<]*\Z"
-    r"|(?:richtig|korrekt|correct|right|true|верно|правильно) (?:ist|is|wäre|est)" + _END
-    + r"|la (?:correcta|correta|corretta|bonne|bonne réponse)(?: es| é| è| est)?" + _END + ")"
+    r"|(?:richtig|korrekt|correct|right|true|верно|правильно) (?:ist|is|wäre|est)"
+    + _END
+    + r"|la (?:correcta|correta|corretta|bonne|bonne réponse)(?: es| é| è| est)?"
+    + _END
+    + ")"
     r"|(?:答案|正解|答え|解答|回答|正答|结论|結論|正确选项|正确答案|正确的?|正确的是|正確答案|選択|解)(?:应该|應該|应|應)?"
-    r"(?:是|为|為|选|は|が|、)?(?:选项|選項|選択肢)?" + _END
-    + r"|(?:정답|답변|답|선택|결론)(?:은|는|이|가)?" + _END
-    + r"|正しい(?:の|答え|選択肢|もの)は" + _END
+    r"(?:是|为|為|选|は|が|、)?(?:选项|選項|選択肢)?"
+    + _END
+    + r"|(?:정답|답변|답|선택|결론)(?:은|는|이|가)?"
+    + _END
+    + r"|正しい(?:の|答え|選択肢|もの)は"
+    + _END
 )
 
 # Choosing: "I'd go with", "therefore", "it is", "我选".
@@ -168,12 +215,16 @@ DENY_LEFT = re.compile(
     r"|non|nè|né|escludo|scarto|descarto|excluyo|en vez de|excluo|descarto|não|niet|geen|uitgesloten|fout|не|ни|исключаю|кроме|неверно|ні|nie|ani|odrzucam|wykluczam|ne|není|inte|ikke|ej|ei|ei ole|nu|nem|δεν|όχι|לא"
     r"|không|không phải|không phải là|loại|bukan|tidak|değil|ليس|ليست|لا|غير|ما عدا|नहीं|न)"
     r"|n't|不是|不选|不選|不能选|并非|並非|而不是|而非|排除|除了|错误的是|ไม่ใช่|ไม่)"
-    r"(?: (?:be|been|at all|the|an?|really|it|that|is|likely|est|es|la|el|le|die|das|è|é|ist|to|a|o|jest|on)| ?(?:" + OPTION_WORDS + r")){0,4}[\s\"'(\[<:]*\Z"
+    r"(?: (?:be|been|at all|the|an?|really|it|that|is|likely|est|es|la|el|le|die|das|è|é|ist|to|a|o|jest|on)| ?(?:"
+    + OPTION_WORDS
+    + r")){0,4}[\s\"'(\[<:]*\Z"
 )
 _DENIAL = re.compile(
     rf"{_NOT_WORD}(?:not|never|cannot|hardly|neither|nor|without|nobody|isn't|nicht|kein\w*|pas|non|nunca|não|niet|geen|не|nie|inte|ikke|không|bukan|tidak|değil|ليس|नहीं)(?![^\W_])|n't(?![^\W_])|不|没|沒"
 )
-_NO_DENIAL = re.compile(r"(?:without (?:a|any) |no |beyond |not a |not in )doubts?|not only|no question|why not|without question|not sure,? but")
+_NO_DENIAL = re.compile(
+    r"(?:without (?:a|any) |no |beyond |not a |not in )doubts?|not only|no question|why not|without question|not sure,? but"
+)
 _CLAUSE_BREAK = re.compile(
     rf"[,:;]|{_NOT_WORD}(?:but|so|therefore|thus|hence|yet|however|instead|sondern|aber|mais|donc|pero|sino|quindi|ma|mas|maar|dus|но|а|поэтому|ale|więc)(?![^\W_])|但|而是|所以|因此|ので|から"
 )
@@ -191,7 +242,28 @@ BETWEEN_LEFT = re.compile(
 RANKING_LEFT = re.compile(r"\b(?:ranking|ranked|rank|order(?:ed|ing)?|sorted)\b(?P<rest>[^:.\n]{0,80}):[\s\"'(\[<]*\Z")
 _COLON = re.compile(r"(?P<noun>[^\s:]*)\s*(?::|=|→|⇒|->|=>)[\s\"'(\[<>]*\Z")
 _NOT_ANSWER_NOUN = frozenset(
-    ["options", "choices", "confidence", "question", "grade", "type", "plan", "vitamin", "group", "class", "user", "statements", "candidates", "alternatives", "joint", "e.g", "i.e", "says", "asks", "reads"]
+    [
+        "options",
+        "choices",
+        "confidence",
+        "question",
+        "grade",
+        "type",
+        "plan",
+        "vitamin",
+        "group",
+        "class",
+        "user",
+        "statements",
+        "candidates",
+        "alternatives",
+        "joint",
+        "e.g",
+        "i.e",
+        "says",
+        "asks",
+        "reads",
+    ]
 )
 FINAL_LEFT = re.compile(
     rf"{_NOT_WORD}(?:final(?:ly)?|ultimately|in conclusion|in summary|conclu\w+|overall|real answer|therefore|thus|hence|so|therefore|consequently|correction|edit|update|revised?|corrected|actually|instead|changed? my|in the end|to sum up"
@@ -234,8 +306,12 @@ DENY_RIGHT = re.compile(
     r"|ist (?:falsch|nicht|unzutreffend|ausgeschlossen)|stimmt nicht|passt nicht|trifft nicht|scheidet aus|est (?:faux|fausse|incorrect\w*|exclu\w*|à exclure)|n'est|ne (?:convient|correspond)|(?:no es|es (?:incorrect\w+|fals\w+))|queda descartad\w|non è|è (?:sbagliat\w|errat\w|fals\w|da escludere)|não é|é (?:fals\w|errad\w|incorret\w)|está errad\w|is (?:fout|onjuist|niet)|klopt niet|(?:-|—|это)? ?(?:неверн\w+|неправильн\w+|не )|не подходит|nie jest|jest (?:błędn\w+|niepoprawn\w+|fałszyw\w+)|(?:adalah )?salah|bukan|tidak|là sai|không (?:đúng|phải)|yanlış|değil|(?:seçeneği |şıkkı )?(?:yanlış|değil)|(?:ليس|غير|خاطئ)|नहीं|गलत"
     r"|(?:是|选项)?(?:错误?|錯|不对|不對|不正确|不正確|不符)|(?:は|が)?(?:誤り|間違|正しくない|違)|では?ない|じゃない|では?ありません|(?:이|가|은|는) ?(?:아니|아닙|틀|오답))"
 )
-IF_RIGHT = re.compile(r"[\s\"')\]]*(?:says?|states?|claims?|reads|describes|mentions?|might|may|could|would)(?![^\W_])|[\s\"')\],]*(?:if|unless|when|only if|assuming|provided|otherwise|or else|falls wenn|wenn|falls|si|se|als|если|jeśli|jika|nếu)(?![^\W_])")
-NOMINAL_RIGHT = re.compile(r"[\s\"')\]]{0,3}(?:hand )?(?:gestures?|signs?|poses?|signals?|hand|labels?|class|category|option|symbol|sign language|shape)(?![^\W_])[\s\"')\].,:;!]*\Z")
+IF_RIGHT = re.compile(
+    r"[\s\"')\]]*(?:says?|states?|claims?|reads|describes|mentions?|might|may|could|would)(?![^\W_])|[\s\"')\],]*(?:if|unless|when|only if|assuming|provided|otherwise|or else|falls wenn|wenn|falls|si|se|als|если|jeśli|jika|nếu)(?![^\W_])"
+)
+NOMINAL_RIGHT = re.compile(
+    r"[\s\"')\]]{0,3}(?:hand )?(?:gestures?|signs?|poses?|signals?|hand|labels?|class|category|option|symbol|sign language|shape)(?![^\W_])[\s\"')\].,:;!]*\Z"
+)
 
 # --- whole replies --------------------------------------------------------------------------------------------------
 
@@ -263,9 +339,15 @@ REFUSAL = re.compile(
     r"|извините|к сожалению|\bне (?:могу|вижу|удается|удаётся|в состоянии|способен)|невозможно|вибачте|на жаль|не можу|przepraszam|przykro mi|nie (?:mogę|jestem w stanie|potrafię|widzę|da się)|omlouvám|nemohu|bohužel|üzgünüm|maalesef|(?:yapamam|edemem|göremiyorum|edemiyorum|veremem|yapamıyorum|belirleyemiyorum|mümkün değil)|xin lỗi|rất tiếc|tôi không thể|không thể (?:xác định|trả lời|nhìn|thấy|xem|biết)|maaf|saya tidak (?:dapat|bisa|mampu)|tidak (?:dapat|bisa) (?:menentukan|menjawab|melihat|membantu)|عذرا|آسف|أعتذر|لا (?:أستطيع|يمكنني|يمكن|أقدر)|क्षमा|माफ़|माफ कर|नहीं (?:कर सकता|बता सकता|देख सकता|दे सकता|कर सकती|बता सकती)|tyvärr|jag kan inte|beklager|kan ikke|valitettavasti|en voi|îmi pare rău|nu pot|sajnálom|nem tudom|λυπάμαι|δεν μπορώ|מצטער|אין באפשרותי|לא יכול|متاسفم|نمی‌توانم|ขออภัย|ขอโทษ|ไม่สามารถ"
     r"|抱歉|对不起|對不起|无法|無法|不能(?:回答|判断|判斷|确定|確定|看到|帮|幫)|看不(?:到|清|见)|不便回答|申し訳|すみませんが|ごめんなさい|できません|判断できない|わかりません|分かりません|見えません|お答えでき|죄송|할 수 없|수 없습니다|알 수 없|볼 수 없|モデルなので"
 )
-PERCENTAGES = re.compile(r"[ \"')\]:=(~-]{0,8}(?:about |approximately |is |at |with |gets |has |probability |score |confidence |of ){0,3}[\s:=(]{0,3}(\d{1,3}(?:\.\d{1,6})?|\.\d{1,6})\s?(%|percent)?(?![\d:])")
-PERCENT_LEFT = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,6})?|\.\d{1,6}) ?(?:%|percent) {0,3}(?:for|chance|chances|of|probability|confidence|sure|certain|likely|that|it(?:'s| is)|is|on|to|option|answer|the| )*[ \"'(\[:]*\Z")
-YES = re.compile(r"[\s\"')\].]*\?[\s\"')\]]*(?:yes|yep|yeah|correct|right|true|ja|oui|sí|sì|sim|да|tak|是|对|はい|예|네|✓|✔|✅)(?![^\W_])")
+PERCENTAGES = re.compile(
+    r"[ \"')\]:=(~-]{0,8}(?:about |approximately |is |at |with |gets |has |probability |score |confidence |of ){0,3}[\s:=(]{0,3}(\d{1,3}(?:\.\d{1,6})?|\.\d{1,6})\s?(%|percent)?(?![\d:])"
+)
+PERCENT_LEFT = re.compile(
+    r"(?<![\d.])(\d{1,3}(?:\.\d{1,6})?|\.\d{1,6}) ?(?:%|percent) {0,3}(?:for|chance|chances|of|probability|confidence|sure|certain|likely|that|it(?:'s| is)|is|on|to|option|answer|the| )*[ \"'(\[:]*\Z"
+)
+YES = re.compile(
+    r"[\s\"')\].]*\?[\s\"')\]]*(?:yes|yep|yeah|correct|right|true|ja|oui|sí|sì|sim|да|tak|是|对|はい|예|네|✓|✔|✅)(?![^\W_])"
+)
 NO = re.compile(r"[\s\"')\].]*\?[\s\"')\]]*(?:no|nope|not|wrong|false|nein|non|não|nee|нет|nie|不|いいえ|아니|✗|✘|❌)")
 
 

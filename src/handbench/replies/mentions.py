@@ -66,7 +66,11 @@ def _ordinals(lower: str, prepared: Prepared) -> list[Mention]:
 
 
 def _is_article(mention: Mention, gap: str, text: str) -> bool:
-    return gap == " " and text[mention.start] in "Aa" and not re.match(r"(?:the|an?|it|they) ", text[mention.end + 1 :].lower())
+    return (
+        gap == " "
+        and text[mention.start] in "Aa"
+        and not re.match(r"(?:the|an?|it|they) ", text[mention.end + 1 :].lower())
+    )
 
 
 def _joined(mentions: list[Mention], text: str) -> list[Mention]:
@@ -114,9 +118,7 @@ def find_mentions(text: str, lower: str, prepared: Prepared) -> list[Mention]:
 
 def _overlaps(mention: Mention, taken: list[tuple[int, int]]) -> bool:
     place = bisect_right(taken, (mention.start, 1 << 30))
-    return (place > 0 and taken[place - 1][1] > mention.start) or (
-        place < len(taken) and taken[place][0] < mention.end
-    )
+    return (place > 0 and taken[place - 1][1] > mention.start) or (place < len(taken) and taken[place][0] < mention.end)
 
 
 def grouped(mentions: list[Mention], lower: str) -> list[list[Mention]]:

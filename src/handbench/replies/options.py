@@ -18,7 +18,34 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # Scripts written without blanks between words need no word boundary.
 LATIN = "0-9A-Za-z_\u00c0-\u02af\u0370-\u052f"
 _STOP = frozenset(
-    ["a", "an", "the", "is", "are", "was", "were", "be", "of", "to", "at", "in", "on", "from", "by", "with", "for", "and", "or", "it", "its", "this", "that", "these", "those", "as"]
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "of",
+        "to",
+        "at",
+        "in",
+        "on",
+        "from",
+        "by",
+        "with",
+        "for",
+        "and",
+        "or",
+        "it",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "as",
+    ]
 )
 
 

@@ -37,7 +37,9 @@ def read_choices(replies: pl.Series, options: pl.Series, finish: pl.Series) -> p
     key = (code * _span(said) + _numbers(said)) * _span(ended) + _numbers(ended)
     _, first, row = np.unique(key, return_index=True, return_inverse=True)
     readings = [_reading(said[at] or "", lists[code[at]], ended[at] or "stop") for at in first.tolist()]
-    return pl.DataFrame(readings, schema=_READING)[row]
+    distinct: pl.DataFrame = pl.DataFrame(readings, schema=_READING)
+    rows: pl.DataFrame = distinct[row]
+    return rows
 
 
 def _numbers(words: pl.Series) -> NDArray[np.uint64]:

@@ -42,7 +42,7 @@ def verdicts(scores: pl.DataFrame) -> list[str]:
             relation = (
                 "above" if mine["low"] > base["value"] else "below" if mine["high"] < base["value"] else "level with"
             )
-            groups[relation].append(title.lower())
+            groups[relation].append(_in_words(title))
         parts = [f"{relation} the prior on {_and(names)}" for relation, names in groups.items() if names]
         rate = answered.get((model, "all"))
         tail = f" It answered {100 * rate['value']:.1f} % of the questions." if rate and rate["value"] < 1 else ""
@@ -51,6 +51,10 @@ def verdicts(scores: pl.DataFrame) -> list[str]:
         elif tail:
             sentences.append(f"{model}:{tail}")
     return sentences
+
+
+def _in_words(title: str) -> str:
+    return title.partition(" (")[0].lower()
 
 
 def _and(names: list[str]) -> str:

@@ -8,7 +8,7 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from handbench.reports.board import COLUMNS, model_rows, published_rows
+from handbench.reports.board import model_rows, published_rows
 
 _HEADINGS: Final = (
     "Angle\nacc ↑",
@@ -18,9 +18,10 @@ _HEADINGS: Final = (
     "X\nacc ↑",
     "Y\nacc ↑",
     "Z\nacc ↑",
-    "ans-\nwered",
+    "said\n%",
 )
-_NAME_WIDTH: Final = 20
+_NAME_WIDTH: Final = 17
+_WIDTHS: Final = (6, 7, 6, 7, 6, 6, 6, 6)
 
 
 def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: str) -> Table:
@@ -44,8 +45,8 @@ def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: st
         pad_edge=False,
     )
     table.add_column("model", overflow="fold", width=_NAME_WIDTH)
-    for heading in _HEADINGS[: len(COLUMNS)]:
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading, width in zip(_HEADINGS, _WIDTHS, strict=True):
+        table.add_column(heading, justify="right", no_wrap=True, width=width)
     for row in model_rows(scores):
         cells = [f"[bold]{cell.text}[/bold]\n[dim]{cell.short_interval}[/dim]" for cell in row.cells]
         table.add_row(f"[bold]{row.name}[/bold]", *cells)

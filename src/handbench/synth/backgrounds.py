@@ -66,7 +66,9 @@ def _muted(rng: np.random.Generator, low: int, high: int) -> tuple[int, int, int
     return red, green, blue
 
 
-def _thing(rng: np.random.Generator, draw: ImageDraw.ImageDraw, at: NDArray[np.float64], extent: NDArray[np.float64]) -> None:
+def _thing(
+    rng: np.random.Generator, draw: ImageDraw.ImageDraw, at: NDArray[np.float64], extent: NDArray[np.float64]
+) -> None:
     """A box, a disc or a slanted slab."""
     (x, y), (width, height) = at, extent
     colour = _colour(rng, 10, 245)

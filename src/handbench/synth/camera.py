@@ -108,7 +108,7 @@ def place(turned: Floats, focal: float, fill: float, offset: tuple[float, float]
         translation[:2] += (wish - (low + high) / 2) * depth / focal
         # Move the nearest joint no nearer than 8 cm.
         translation[2] = max(translation[2] + depth * ((high - low).max() / fill - 1), 0.08 - turned[:, 2].min())
-    return translation
+    return np.asarray(translation)
 
 
 def shows_no_elbow(points: Floats, focal: float) -> bool:

@@ -100,7 +100,7 @@ def _rotation(degrees: Floats, one: int, two: int) -> Floats:
     return matrix
 
 
-def pose(hand: RestHand, angles: NDArray[np.floating]) -> Posed:
+def pose(hand: RestHand, angles: Floats) -> Posed:
     """Forward kinematics.
 
     Args:
@@ -110,7 +110,7 @@ def pose(hand: RestHand, angles: NDArray[np.floating]) -> Posed:
     Returns:
         The bones, with the same leading axes.
     """
-    angles = np.asarray(angles, dtype=np.float64)
+    angles = np.asarray(angles, np.float64)
     lead = angles.shape[:-1]
     fingers = angles[..., 5:21].reshape(*lead, 4, 4)
     # One row per digit: elevation, azimuth, twist, first bend, second bend.
@@ -145,7 +145,7 @@ def skin(hand: RestHand, posed: Posed) -> Floats:
     return np.asarray((matrices * hand.vertices[:, None, :]).sum(axis=2) + blended[:, 9:])
 
 
-def measure(joints: NDArray[np.floating]) -> Floats:
+def measure(joints: Floats) -> Floats:
     """The 23 angles of a right hand, from its joints alone.
 
     ``thumb_twist`` is seen only through the thumb's MCP bend and is not a number (NaN) where that is straight; finger

@@ -103,9 +103,7 @@ def vertex_normals(vertices: NDArray[np.floating], faces: Ints) -> Floats:
     corners = vertices[faces]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     count = len(vertices)
-    total = np.stack(
-        [np.bincount(faces.ravel(), np.repeat(normal[:, axis], 3), count) for axis in range(3)], axis=1
-    )
+    total = np.stack([np.bincount(faces.ravel(), np.repeat(normal[:, axis], 3), count) for axis in range(3)], axis=1)
     return np.asarray(total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-20))
 
 

@@ -77,9 +77,7 @@ NAMED: Final[dict[str, NamedPose]] = {
     "mute": _POINT,
     "like": _LIKE,
     "dislike": _LIKE,
-    "victory": _named(
-        (40, 2, -83, 36, 31), _up(12), _up(-8), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)
-    ),
+    "victory": _named((40, 2, -83, 36, 31), _up(12), _up(-8), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)),
     "two_up": _named((40, 2, -83, 36, 31), _up(1), _up(-1), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)),
     "three": _named((33, -21, -86, 34, 21), _up(10), _up(0), _up(-10), _CURL_LITTLE, contact=_on("little", 0.7, 165)),
     "three2": _named((22, 52, -62, 0, 0), _up(10), _up(-2), _CURL_RING, _CURL_LITTLE),
@@ -135,13 +133,13 @@ def draw_named(rng: np.random.Generator, hand: RestHand, name: str, *, jitter: f
     candidates[:, _WRIST] = rng.normal(0, [12, 6], (len(scale), 2))
     candidates = np.clip(candidates, *LIMITS.T)
     if named.contact is None:
-        return candidates[_free_of_intersection(hand, candidates)]
-    best, least = candidates[-1], np.inf
+        return np.asarray(candidates[_free_of_intersection(hand, candidates)])
+    best, least = np.asarray(candidates[-1]), np.inf
     for candidate in candidates:
         solved = touch(hand, candidate, *named.contact, named.free)
         depth = float(penetration(hand, pose(hand, solved)))
         if depth < least:
-            best, least = solved, depth
+            best, least = np.asarray(solved), depth
         if depth <= 0:
             break
     return best

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,9 +214,17 @@ def _draw_shape(rng: np.random.Generator) -> tuple[tuple[str, float], ...]:
     return tuple(strength.items())
 
 
-def _draw_camera(
-    rng: np.random.Generator, hand: RestHand, angles: Floats, view: str, thumb: float | None
-) -> dict[str, float | tuple[float, float, float]]:
+class _Placing(TypedDict):
+    """What the camera sees: the fields of :class:`Recipe` that say so."""
+
+    azimuth: float
+    elevation: float
+    roll: float
+    translation: tuple[float, float, float]
+    focal: float
+
+
+def _draw_camera(rng: np.random.Generator, hand: RestHand, angles: Floats, view: str, thumb: float | None) -> _Placing:
     """View, lens and place, such that the hand lies inside the picture and the elbow outside."""
     joints = pose(hand, angles).joints
     while True:
@@ -262,7 +271,7 @@ def annotate(recipe: Recipe) -> Annotation:
         joints, vertices, faces = mirrored(joints), mirrored(vertices), mirrored_faces(faces)
     matrix = camera.intrinsics(recipe.focal, recipe.size)
     pixels = project(joints[:21], matrix)
-    in_frame = ((pixels >= 0) & (pixels < recipe.size)).all(axis=1)
+    in_frame = np.asarray(((pixels >= 0) & (pixels < recipe.size)).all(axis=1))
     seen = visible_joints(hand, joints[:21], vertices, faces)
     return Annotation(
         joints_cam=joints[:21],

@@ -1,7 +1,7 @@
 """Light on meshes: albedo to pixels.
 
-Any mesh with vertex normals is a :class:`Surface`; several share one z-buffer and one shadow map (:func:`draw`). Colours
-are linear light inside this module; :func:`decode` and :func:`encode` convert from and to sRGB.
+Any mesh with vertex normals is a :class:`Surface`; several share one z-buffer and one shadow map (:func:`draw`).
+Colours are linear light inside this module; :func:`decode` and :func:`encode` convert from and to sRGB.
 """
 
 from __future__ import annotations
@@ -157,9 +157,7 @@ class ShadowMap:
             screen = (points[:, :2] - low[:2]) * self.scale + 1
             depth = points[:, 2] - low[2] + 1
             buffer.draw(
-                rasterise(
-                    screen, depth, surface.faces, _SHADOW_SIZE, _SHADOW_SIZE, cull=False, perspective=False
-                ),
+                rasterise(screen, depth, surface.faces, _SHADOW_SIZE, _SHADOW_SIZE, cull=False, perspective=False),
                 number,
             )
         self.depth = buffer.depth.reshape(_SHADOW_SIZE, _SHADOW_SIZE)

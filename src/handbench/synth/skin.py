@@ -84,9 +84,7 @@ def texture() -> Texels:
     # Bilinear look-ups at the border of an island must not reach texels without skin.
     empty = np.ones(SIZE * SIZE, dtype=bool)
     empty[texels.pixel] = False
-    row, column = distance_transform_edt(
-        empty.reshape(SIZE, SIZE), return_distances=False, return_indices=True
-    )
+    row, column = distance_transform_edt(empty.reshape(SIZE, SIZE), return_distances=False, return_indices=True)
     return np.asarray(channels.reshape(SIZE, SIZE, -1)[row, column])
 
 
@@ -155,9 +153,7 @@ def _joint_marks(surface: _Surface, joints: Floats, digit: int, head: int) -> tu
         near, place, radius = along(head, bones[0])
         here = radius < 0.015
         root = 0.52 * np.linalg.norm(joints[head + 1] - joints[head])
-        line = palm_side[near] * np.maximum(
-            _line(place - root, 0.0007), 0.6 * _line(place - root - 0.0024, 0.0006)
-        )
+        line = palm_side[near] * np.maximum(_line(place - root, 0.0007), 0.6 * _line(place - root - 0.0024, 0.0006))
         crease[near[here]] = np.maximum(crease[near[here]], line[here])
         distance = np.linalg.norm(surface.point - joints[head], axis=1)
         flush += 0.8 * back_side * np.exp(-((distance / 0.009) ** 2))
@@ -260,12 +256,12 @@ def skin_colour(channels: Texels, tone: float, tint: tuple[float, float, float])
     palm_colour = base * (1 - amount) + pink * amount
     colour = (base + palm * (palm_colour - base)).astype(np.float32)
     colour = colour * (1 + 0.05 * mottle)
-    colour = colour * (1 - flush * np.float32([0.03, 0.13, 0.12]))
+    colour = colour * (1 - flush * np.array([0.03, 0.13, 0.12], np.float32))
     # A fold is darker and redder than the skin around; on a dark palm it holds pigment.
-    depth = np.float32([0.27, 0.38, 0.40]) * np.float32(1 - 0.25 * tone) * (1 + 0.25 * palm)
+    depth = np.array([0.27, 0.38, 0.40], np.float32) * np.float32(1 - 0.25 * tone) * (1 + 0.25 * palm)
     colour = colour * (1 - crease * np.minimum(depth, 0.75))
     plate = (base * 0.42 + np.array([0.97, 0.76, 0.72]) * 0.58).astype(np.float32)
-    white = np.float32([0.97, 0.94, 0.90]) * np.float32(1 - 0.15 * tone)
+    white = np.array([0.97, 0.94, 0.90], np.float32) * np.float32(1 - 0.15 * tone)
     colour = colour + nail * (plate + edge * 0.6 * (white - plate) - colour)
     gloss = 0.07 + 0.25 * nail[:, 0] - 0.03 * palm[:, 0]
     return np.asarray(np.clip(colour, 0, 1)), np.asarray(gloss)

@@ -17,9 +17,7 @@ _HEADS = np.array([base + step for base in DIGITS for step in range(3)])
 _BONE_RADIUS = 0.0085
 
 
-def hand_surface(
-    vertices: Floats, joints: Floats, side: str, tone: float, tint: tuple[float, float, float]
-) -> Surface:
+def hand_surface(vertices: Floats, joints: Floats, side: str, tone: float, tint: tuple[float, float, float]) -> Surface:
     """The surface of a hand with forearm.
 
     Args:
