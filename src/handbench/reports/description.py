@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from handbench.runs.answering import task_of
 from handbench.runs.folder import RunFolder
+from handbench.schemas import WORD
 
 
 def describe(folder: Path) -> dict[str, pl.DataFrame]:
@@ -23,9 +25,13 @@ def show(found: dict[str, pl.DataFrame]) -> None:
     """Print the counts; shares with a bar."""
     console = Console()
     for name, frame in found.items():
-        table = Table(title=name, title_justify="left")
+        alone = [column for column in frame.columns if frame[column].dtype == WORD and frame[column].n_unique() == 1]
+        title = ", ".join([name, *(str(frame[column][0]) for column in alone)])
+        frame = frame.drop(alone)
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
         for column in frame.columns:
-            table.add_column(column, justify="right" if frame[column].dtype.is_numeric() else "left")
+            numeric = frame[column].dtype.is_numeric() and column != "share"
+            table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
         for row in frame.iter_rows(named=True):
             table.add_row(*(_cell(column, value) for column, value in row.items()))
         console.print(table)
@@ -33,5 +39,5 @@ def show(found: dict[str, pl.DataFrame]) -> None:
 
 def _cell(column: str, value: object) -> str:
     if column == "share" and isinstance(value, float):
-        return f"{100 * value:5.1f} % " + "█" * round(20 * value)
+        return f"{100 * value:5.1f} % " + "█" * round(10 * value)
     return str(value)

@@ -20,8 +20,8 @@ _HEADINGS: Final = (
     "Z\nacc ↑",
     "said\n%",
 )
-_NAME_WIDTH: Final = 17
-_WIDTHS: Final = (6, 7, 6, 7, 6, 6, 6, 6)
+_NAME_WIDTH: Final = 18
+_WIDTHS: Final = (7, 8, 7, 8, 7, 7, 7, 7)
 
 
 def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: str) -> Table:

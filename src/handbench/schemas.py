@@ -1,0 +1,170 @@
+"""The columns of every table: the truth of what stands between the rooms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+VERSION: Final = "1"
+"""Version of all schemas; a file of another version is refused."""
+
+JOINTS_3D: Final = pl.Array(pl.Float64, (21, 3))
+JOINTS_2D: Final = pl.Array(pl.Float64, (21, 2))
+FLAGS: Final = pl.Array(pl.Boolean, 21)
+VECTOR: Final = pl.Array(pl.Float64, 3)
+MATRIX: Final = pl.Array(pl.Float64, (3, 3))
+WORD: Final = pl.Categorical()
+"""Text that repeats much (a prompt template, a dataset): kept once, pointed at by number."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column must be.
+
+    Attributes:
+        dtype: polars type; a column that casts to it without loss is taken.
+        null: whether a row may lack the value.  A nullable column may be absent altogether.
+        nan: whether NaN may stand in it.
+        meaning: one line for people.
+    """
+
+    dtype: pl.DataType | type[pl.DataType]
+    null: bool = False
+    nan: bool = False
+    meaning: str = ""
+
+
+def _optional(dtype: pl.DataType | type[pl.DataType], meaning: str = "", *, nan: bool = False) -> Column:
+    return Column(dtype, null=True, nan=nan, meaning=meaning)
+
+
+_ORIGIN: dict[str, Column] = {
+    "dataset": Column(WORD, meaning="name of the dataset"),
+    "split": Column(WORD, meaning="the owner's name of the split, or paper-train, paper-test"),
+    "subject": _optional(WORD, "the person, where the dataset tells"),
+    "sequence": _optional(WORD, "the recording, where the dataset tells"),
+}
+
+_QUESTION_KEY: dict[str, Column] = {
+    "question_id": Column(pl.String, meaning="derived and stable: task/dataset/split/image/side/..."),
+    "variant": Column(WORD, meaning="scale rule, extent, wording, order, answer style"),
+}
+
+_ANSWER_KEY: dict[str, Column] = {
+    **_QUESTION_KEY,
+    "model": Column(WORD, meaning="who answered, as named on the command line"),
+    "repeat": Column(pl.Int16, meaning="0 for the first time of asking"),
+}
+
+SCHEMAS: Final[dict[str, dict[str, Column]]] = {
+    "frames": {
+        "image": Column(pl.String, meaning="path of the image, relative to the dataset's folder or absolute"),
+        "image_hash": _optional(pl.String, "of the image's bytes, or of its recipe where it is rendered"),
+        **_ORIGIN,
+        "video": _optional(WORD),
+        "frame": _optional(pl.Int64, "number of the frame in its video"),
+        "seconds": _optional(pl.Float64),
+        "width": Column(pl.Int32, meaning="pixels"),
+        "height": Column(pl.Int32, meaning="pixels"),
+        "annotated": Column(pl.Boolean, meaning="whether all hands of the frame are annotated"),
+    },
+    "hands": {
+        "hand_id": Column(pl.String, meaning="dataset/split/image/side"),
+        "image": Column(pl.String),
+        "image_hash": _optional(pl.String),
+        **_ORIGIN,
+        "side": Column(WORD, meaning="left or right, the person's own; unknown where the dataset does not tell"),
+        "cluster": Column(pl.String, meaning="the unit that is drawn again in every interval"),
+        "joints_cam": _optional(JOINTS_3D, "metres, camera frame (x right, y down, z away)", nan=True),
+        "joints_px": _optional(JOINTS_2D, "pixels of the original image", nan=True),
+        "visible": _optional(FLAGS),
+        "occluded": _optional(FLAGS),
+        "in_frame": _optional(FLAGS),
+        "intrinsics": _optional(MATRIX, "pinhole camera, pixels"),
+        "center": _optional(VECTOR, "centroid of mesh or joints, metres, camera frame", nan=True),
+        "extent": _optional(VECTOR, "axis-aligned size of mesh or joints, metres", nan=True),
+        "extent_source": _optional(WORD, "mesh or joints"),
+        "initial_px": _optional(JOINTS_2D, "the estimate an annotator began with", nan=True),
+        "verified": _optional(pl.Boolean),
+    },
+    "questions": {
+        **_QUESTION_KEY,
+        "task": Column(WORD),
+        "kind": Column(WORD, meaning="choice, fields, box or text"),
+        "images": Column(pl.List(pl.String), meaning="paths, none for text alone"),
+        "image_hash": _optional(pl.String),
+        "system": Column(WORD),
+        "prompt": Column(WORD),
+        "options": _optional(pl.List(WORD), "without their letters, in the order shown"),
+        "option_labels": _optional(pl.List(WORD), "the category that each option stands for"),
+        "truth_index": _optional(pl.Int8, "the right option, from 0"),
+        "truth_category": _optional(WORD),
+        "truth_rank": _optional(pl.Int8, "place of the category among those that are asked"),
+        "truth_value": _optional(pl.Float32, "degrees, or share of the hand's size"),
+        "truth_margin": _optional(pl.Float32, "distance of the value to its nearest threshold"),
+        "about_descriptor": _optional(WORD, "what is asked about; labels are shared within it"),
+        "about_joint_a": _optional(WORD),
+        "about_joint_b": _optional(WORD),
+        "about_side": _optional(WORD),
+        "hand_id": _optional(pl.String),
+        **_ORIGIN,
+        "cluster": Column(pl.String),
+    },
+    "answers": {
+        **_ANSWER_KEY,
+        "turn": Column(pl.Int16),
+        "respondent": _optional(WORD),
+        "reply": _optional(pl.String, "null where nothing came back"),
+        "finish": Column(WORD, meaning="stop, length, error, none (nothing was said)"),
+        "error": _optional(pl.String),
+        "option_logprobs": _optional(pl.List(pl.Float32), "in the order of the options"),
+        "seconds": _optional(pl.Float64),
+        "tokens_in": _optional(pl.Int32),
+        "tokens_out": _optional(pl.Int32),
+        "sent_sizes": _optional(pl.List(pl.Array(pl.Int32, 2)), "width and height of each image as sent"),
+    },
+    "readings": {
+        **_ANSWER_KEY,
+        "status": Column(WORD, meaning="ok, or why the reply has no reading"),
+        "rule": Column(WORD, meaning="the rule that decided"),
+        "span_start": _optional(pl.Int32),
+        "span_end": _optional(pl.Int32),
+        "choice": _optional(pl.Int8),
+        "chosen_rank": _optional(pl.Int8),
+        "correct": Column(pl.Boolean),
+        "distance": _optional(pl.Float32, "ranks between the chosen and the true category"),
+    },
+    "poses": {
+        "estimator": Column(WORD),
+        "stage": Column(WORD, meaning="raw, spatial, temporal or both"),
+        "image": Column(pl.String),
+        "hand": Column(pl.Int16, meaning="0, 1, ... within the image; -1 says that none was found"),
+        "video": _optional(WORD),
+        "frame": _optional(pl.Int64),
+        "side": _optional(WORD),
+        "score": _optional(pl.Float32),
+        "keypoints_px": _optional(JOINTS_2D, nan=True),
+        "keypoint_scores": _optional(pl.Array(pl.Float32, 21), nan=True),
+        "keypoints_cam": _optional(JOINTS_3D, "metres, OpenCV axes, the estimator's own origin", nan=True),
+        "center": _optional(VECTOR, nan=True),
+        "extent": _optional(VECTOR, nan=True),
+        "seconds": _optional(pl.Float64, "time spent on the image"),
+    },
+    "scores": {
+        "task": Column(WORD),
+        "model": Column(WORD),
+        "metric": Column(WORD),
+        "descriptor": Column(WORD, meaning="the descriptor, or all"),
+        "slice": Column(WORD, meaning="all, or the column that divides: joint, pair, side, factor_..."),
+        "slice_value": Column(pl.String, meaning="all, or the value in that column"),
+        "value": _optional(pl.Float64, "a fraction, or ranks for the errors"),
+        "low": _optional(pl.Float64, "lower end of the 95 % interval"),
+        "high": _optional(pl.Float64, "upper end of the 95 % interval"),
+        "n": Column(pl.Int64, meaning="answers counted"),
+        "clusters": Column(pl.Int64),
+        "protocol": Column(WORD),
+    },
+}
+"""Every table by name.  ``frames``, ``hands`` and ``questions`` may have ``factor_*`` columns besides."""
