@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
+import polars as pl
 import pytest
 
 from handbench import tables
@@ -74,6 +78,8 @@ def test_json_is_for_machines(source, tmp_path):
         (("run", "handvqa", "--data", "synth:hands", "--split", "dev", "-m", "chance"), "splits are"),
         (("run", "handvqa", "--data", "ge:/nowhere", "-m", "chance"), "/nowhere"),
         (("ask", "handvqa", "--data", "SOURCE", "-o", "x", "--shard", "0/3"), "write i/N"),
+        (("ask", "handvqa", "--data", "SOURCE", "-o", "/dev/null"), "/dev/null"),
+        (("ask", "handvqa", "--data", "FLAT", "-o", "flat"), "nothing can be asked of its 12 hands"),
         (("score", "/nowhere"), "no run here"),
         (("report", "/nowhere"), "no run here"),
         (("run", "handvqa", "--data", "SOURCE"), "--model"),
@@ -81,8 +87,28 @@ def test_json_is_for_machines(source, tmp_path):
     ],
 )
 def test_a_users_error_is_one_line_and_exit_code_2(source, tmp_path, arguments, message):
-    found = handbench(*(source if part == "SOURCE" else part for part in arguments), cwd=tmp_path)
+    names = {"SOURCE": source}
+    if "FLAT" in arguments:
+        flat = random_hands(12).with_columns(joints_cam=pl.lit(None, tables.JOINTS_3D))
+        names["FLAT"] = write_source(tmp_path / "source", flat)
+    found = handbench(*(names.get(part, part) for part in arguments), cwd=tmp_path)
     lines = [line for line in found.stderr.splitlines() if line.startswith("handbench: ")]
     assert found.returncode == 2
     assert message in lines[-1]
     assert "Traceback" not in found.stderr
+
+
+def test_an_interruption_ends_in_order_and_can_be_taken_up(tmp_path):
+    command = [sys.executable, "-m", "handbench.cli", "run", "handvqa", "--data", "synth:hands?n=400&supersample=1"]
+    command += ["-m", "chance", "-o", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(2.0)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    if process.returncode != 0:  # it was not done yet
+        assert process.returncode == 130
+        assert "stopped; repeat the command to go on" in told
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr

@@ -17,7 +17,7 @@ from handbench.reports.html import write_report
 from handbench.runs import answering, asking, scoring
 from handbench.runs.asking import Shard
 from handbench.runs.folder import RunFolder, slug
-from handbench.runs.parts import model_name
+from handbench.runs.parts import check_model, model_name
 from handbench.specs import Spec
 
 
@@ -167,6 +167,8 @@ def run(
         force: go on where a guard would stop.
         progress: told how far it is.
     """
+    for name in [model] if isinstance(model, str) else model:
+        check_model(name)
     place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}")
     made = ask(task, data, place, split=split, protocol=protocol, workers=workers, force=force, progress=progress)
     answer(made, model, workers=workers, progress=progress)

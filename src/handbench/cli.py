@@ -288,16 +288,26 @@ def list_parts(as_json: Json = False) -> None:
         print(f"{room:<11} {', '.join(names)}")
 
 
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
+        if code == _INTERRUPTED:  # the parser turns an interruption into its exit code
+            raise KeyboardInterrupt
+        sys.exit(code if isinstance(code, int) else 0)
     except HandbenchError as error:
         print(f"handbench: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"handbench: {place}{error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         print("handbench: stopped; repeat the command to go on", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except Exception as error:

@@ -1,8 +1,8 @@
 """The tables that stand between the rooms: how they are checked, read and written.
 
-Their columns are in :mod:`handbench.schemas`.  A table is a polars frame in memory and, on disk, one Parquet file or a folder of parts
-(``part-00000.parquet`` ...).  Name and version of the table are kept in the file's metadata.  A file made
-elsewhere without them is welcome as long as its columns are right.
+Their columns are in :mod:`handbench.schemas`.  A table is a polars frame in memory and, on disk, one Parquet
+file or a folder of parts (``part-00000.parquet`` ...).  Name and version of the table are kept in the file's
+metadata.  A file made elsewhere without them is welcome as long as its columns are right.
 """
 
 from __future__ import annotations

@@ -110,6 +110,10 @@ def _write(
             skipped.update(missing)
             done += chunk.height
             context.progress(done, hands.height, "asking")
+    if not writer.rows:
+        folder.table("questions").unlink()
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in sorted(skipped.items()))
+        raise HandbenchError(f"{wanted['data']}: nothing can be asked of its {hands.height} hands ({reasons})")
     tables.write(frames, folder.table("frames"), "frames")
     tables.write(hands, folder.table("hands"), "hands")
     manifest = {

@@ -22,6 +22,19 @@ def model_name(text: str) -> str:
     return spec.options.get("name") or str(spec)
 
 
+def check_model(text: str) -> None:
+    """Look whether a model's name leads anywhere, before any work is done for it.
+
+    Raises:
+        HandbenchError: there is no such model or estimator.
+    """
+    spec = Spec.parse(text)
+    if spec.kind == "pose":
+        protocols.find("estimators", spec.name)
+    else:
+        protocols.find("models", spec.kind)
+
+
 def make_model(text: str) -> Model:
     """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
     spec = Spec.parse(text)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import multiprocessing
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from PIL import Image, UnidentifiedImageError
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.processes import process_pool
 from handbench.protocols import DetectedHand, Estimator, Progress
 from handbench.runs.parts import make_estimator
 
@@ -80,8 +79,7 @@ def _all(name: str, root: str, images: list[str], workers: int) -> Iterator[list
         estimator = make_estimator(name)
         yield from (_estimate(root, batch, estimator) for batch in batches)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would copy polars' locked thread pool
-    with ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(name,)) as pool:
+    with process_pool(workers, _start_worker, (name,)) as pool:
         yield from pool.map(_estimate, [root] * len(batches), batches)
 
 

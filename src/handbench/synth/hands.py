@@ -5,9 +5,7 @@ Truth comes from the recipe alone, before any pixel is drawn; images are drawn w
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +17,7 @@ from PIL import Image
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.processes import process_pool
 from handbench.protocols import Progress, ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth.sample import Recipe, annotate, recipe, render
@@ -87,8 +86,7 @@ def _spread(make: Callable[[Item], Made], items: Iterable[Item], workers: int) -
     if workers < 2:
         yield from map(make, items)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would copy polars' locked thread pool
-    with ProcessPoolExecutor(workers, context) as pool:
+    with process_pool(workers) as pool:
         yield from pool.map(make, items)
 
 
