@@ -9,7 +9,6 @@ import pytest
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.hand.camera import project
 from handbench.hand.descriptors import PAPER, describe
 from handbench.hand.geometry import center_and_extent
 from handbench.hand.skeleton import BONES
@@ -19,7 +18,7 @@ from handbench.synth import poses
 from handbench.synth.contact import penetration
 from handbench.synth.kinematics import ANGLES, LIMITS, measure, pose
 from handbench.synth.mesh import rest_hand, template
-from handbench.synth.raster import rasterise
+from handbench.synth.raster import project, rasterise
 from handbench.synth.reader import read
 from handbench.synth.sample import Annotation, annotate, recipe, render
 
@@ -80,7 +79,7 @@ def test_left_hands_mirror_right_ones():
 @pytest.mark.parametrize("index", range(6))
 def test_joints_project_where_they_are_said_to(index):
     truth = annotate(recipe(2, index))
-    np.testing.assert_allclose(project(truth.joints_cam[None], truth.intrinsics)[0], truth.joints_px, atol=1e-9)
+    np.testing.assert_allclose(project(truth.joints_cam, truth.intrinsics), truth.joints_px, atol=1e-9)
     np.testing.assert_allclose(truth.center, truth.vertices_cam.mean(0))
     np.testing.assert_allclose(truth.extent, np.ptp(truth.vertices_cam, axis=0))
     assert (truth.visible <= truth.in_frame).all()
@@ -95,7 +94,7 @@ def test_visible_joints_lie_on_the_drawn_hand():
     for index in range(10):
         truth = annotate(recipe(3, index))
         faces = template().faces if recipe(3, index).side == "right" else template().faces[:, ::-1]
-        hit = rasterise(project(truth.arm_cam[None], truth.intrinsics)[0], truth.arm_cam[:, 2], faces, 256, 256)
+        hit = rasterise(project(truth.arm_cam, truth.intrinsics), truth.arm_cam[:, 2], faces, 256, 256)
         mask = np.zeros(256 * 256, bool)
         mask[hit.pixel] = True
         column, row = truth.joints_px[truth.visible].astype(int).T

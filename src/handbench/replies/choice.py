@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from handbench.replies import lexicon as lex
+from handbench.replies import declaring, telling
 from handbench.replies.claims import read_claim
 from handbench.replies.envelope import Envelope, open_envelope
-from handbench.replies.evidence import BARE, CLASH, DECLARED, OFF, Evidence, Kind, bounds, distribution, weigh
+from handbench.replies.evidence import BARE, CLASH, DECLARED, FINAL, OFF, Evidence, Kind, bounds, distribution, weigh
+from handbench.replies.offlist import says_something_else
 from handbench.replies.options import Prepared, prepare
+from handbench.replies.ranking import ranked_chain
 from handbench.replies.reading import Reading, Status
+
+_WEAK = ("claim", "words", "label-claim", "number-claim")
+"""Rules that read a statement in other words: half of one may turn out to say something else."""
+
+_EITHER = re.compile(r"\W*(?:either|both|any)(?: of (?:them|these|the two)| one| way| is (?:fine|possible))?\W*")
 
 
 def read_choice(reply: str, options: Sequence[str], *, finish: str = "stop") -> Reading:
@@ -31,8 +39,9 @@ def read_choice(reply: str, options: Sequence[str], *, finish: str = "stop") -> 
     if envelope.empty:
         return Reading(None, Status.EMPTY, "empty", None)
     status, choice, rule, span = _read(envelope, prepared)
-    if finish == "length" and status is not Status.OK:
-        status, rule, span = Status.TRUNCATED, "length", None
+    half_said = rule in _WEAK and not envelope.text.rstrip().endswith((".", "!", "?"))
+    if finish == "length" and (status is not Status.OK or half_said):
+        status, choice, rule, span = Status.TRUNCATED, None, "length", None
     if envelope.cut is not None:
         rule = f"{rule}-head-and-tail"
     return Reading(choice, status, rule, envelope.place(*span) if span is not None else None)
@@ -49,11 +58,15 @@ def _read(envelope: Envelope, prepared: Prepared) -> Outcome:
         return Status.UNPARSED, None, "only-markers", None
     lower = text.lower()
     found, mentions = weigh(text, lower, prepared)
+    chain = ranked_chain(text, prepared.count)
+    if chain is not None:
+        found = [item for item in found if item.strength >= FINAL and item.start > chain.start]
+        found.insert(0, chain)
     shares = distribution(lower, mentions) if len(mentions) > 1 else None
     if shares is not None:
         found = [item for item in found if item.strength >= 3 and item.start > shares.start]
         found.insert(0, shares)
-    none = lex.NONE_OF_THEM.search(lower)
+    none = telling.NONE_OF_THEM.search(lower)
     if none is not None:
         item = Evidence(Kind.AFFIRM, frozenset((OFF,)), DECLARED, "none-of-them", *none.span())
         found = sorted([*found, item], key=lambda evidence: evidence.start)
@@ -91,7 +104,7 @@ def _decide(found: list[Evidence], lower: str) -> Evidence | None:
         gap = lower[current.end : item.start]
         if len(gap) > 400:
             gap = gap[:200] + gap[-200:]
-        corrected = lex.CORRECTION.search(gap) is not None
+        corrected = declaring.CORRECTION.search(gap) is not None
         if item.strength > current.strength or (corrected and item.kind is Kind.AFFIRM):
             current = item
         elif item.strength < current.strength and (item.kind is Kind.HEDGE or item.strength < BARE):
@@ -121,10 +134,10 @@ def _contradicted(item: Evidence, lower: str, prepared: Prepared) -> bool:
 
 def _without_evidence(lower: str, prepared: Prepared) -> Outcome:
     """What a reply without a declared answer amounts to."""
-    every = lex.ALL_OF_THEM.search(lower)
+    every = telling.ALL_OF_THEM.search(lower)
     if every is not None:
         return Status.HEDGED, None, "all-of-them", every.span()
-    refusal = lex.REFUSAL.search(lower)
+    refusal = telling.REFUSAL.search(lower)
     if refusal is not None:
         return Status.REFUSED, None, "refusal", refusal.span()
     ends = [0, *bounds(lower), len(lower)]
@@ -139,4 +152,10 @@ def _without_evidence(lower: str, prepared: Prepared) -> Outcome:
             chosen = (claim.choice, claim.rule, (start, end))
     if chosen is not None:
         return Status.OK, chosen[0], chosen[1], chosen[2]
+    either = _EITHER.fullmatch(lower)
+    if either is not None:
+        return Status.HEDGED, None, "either", either.span()
+    other = says_something_else(lower, prepared)
+    if other is not None:
+        return Status.OFF_LIST, None, "other-text", other
     return Status.UNPARSED, None, "nothing-usable", None

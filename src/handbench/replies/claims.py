@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
-from handbench.replies import lexicon as lex
+from handbench.replies import judging
 from handbench.replies.hands import hand_parts, names_asked_parts
 from handbench.replies.options import Prepared, key
 
@@ -69,7 +70,7 @@ _DEGREE = frozenset(
         "both",
     ]
 )
-_NUMBER = frozenset(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+NUMBERS = frozenset(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 _UNCLAIMED = re.compile(
     r"\?|\b(?:if|whether|which|who|please|compare|option|says?|claims?|states?|asks? (?:whether|if|about)|example|question|consider|first thought|look like|unless|while|although|though|initially|between|next to|versus|used to|seems to|supposed|would be)\b"
 )
@@ -77,6 +78,10 @@ _LABEL_LEFT = re.compile(
     r"(?:(?:is|are|was|'s|means|shows?|forms?|makes?|making|showing|depicts?|displays?|performs?|performing|signals?|represents?|denotes?|gives?|giving|signs?"
     r"|indicates?|points? (?:directly )?(?:at|to|towards?)|pointing (?:directly )?(?:at|to|towards?)|asks? for|called|call (?:it|this|that)|known as|label|class|gesture|sign|category)"
     r"[\s:]*(?:clearly |definitely |obviously |most likely |probably )?(?:the |a |an |their |its |classic |typical |called )*|\A(?:the |a |an )?)[\"'(]*\Z"
+)
+_I_WOULD = re.compile(r"\bi(?:'d| would)(?: rather)? (?=call|say|describe|classify|label|name)")
+_COUNTED = frozenset(
+    ["finger", "fingers", "digit", "digits", "are", "is", "raised", "extended", "visible", "shown", "up", "of"]
 )
 _SMALL = frozenset([",", "but", "and", "a", "an", "the", "with", "it", "is", "this", "that's", "it's"])
 _SEEN = re.compile(
@@ -138,6 +143,7 @@ def read_claim(sentence: str, prepared: Prepared) -> Claim:
         The claim; without a choice when the sentence is a question or supposition, names other joints, mixes telling
         words of several options, or grades them with a word that no option has.
     """
+    sentence = _I_WOULD.sub("i ", sentence)
     if _UNCLAIMED.search(sentence):
         return _NO_CLAIM
     raw = [
@@ -169,9 +175,11 @@ def read_claim(sentence: str, prepared: Prepared) -> Claim:
 
 def _label_claim(sentence: str, kept: list[str], choice: int | None, prepared: Prepared) -> Claim:
     """A label counts where a sentence presents it: "it is the call gesture", "points at the laptop"."""
-    if choice is not None and prepared.words[choice] <= _NUMBER:
+    if choice is not None and prepared.words[choice] <= NUMBERS:
         alone = len(kept) == 1 or (len(kept) == 2 and kept[1] in ("fingers", "finger"))
-        return Claim(choice, "number-claim") if alone or _SEEN.search(sentence) else _NO_CLAIM
+        counts = [after for number, after in pairwise(kept) if number in NUMBERS]
+        fits = _SEEN.search(sentence) is not None and all(after in _COUNTED for after in counts)
+        return Claim(choice, "number-claim") if alone or fits else _NO_CLAIM
     if prepared.pattern is None:
         return _NO_CLAIM
     places = list(prepared.pattern.finditer(sentence))
@@ -184,13 +192,13 @@ def _label_claim(sentence: str, kept: list[str], choice: int | None, prepared: P
     presented = set()
     for place in places:
         left, right = sentence[: place.start()], sentence[place.end() :]
-        quoted = left.endswith(("(", '"')) and lex.NOTHING_RIGHT.match(right) is not None
-        ends = lex.NOTHING_RIGHT.match(right) or lex.NOMINAL_RIGHT.match(right) or right.startswith((",", " ("))
+        quoted = left.endswith(("(", '"')) and judging.NOTHING_RIGHT.match(right) is not None
+        ends = judging.NOTHING_RIGHT.match(right) or judging.NOMINAL_RIGHT.match(right) or right.startswith((",", " ("))
         if quoted or (_LABEL_LEFT.search(left) and ends):
             found = prepared.exact[key(place.group())]
             if any(found not in prepared.spread.get(word, (found,)) for word in _TOKEN.findall(right)):
                 return Claim(None, "mixed-claim")
             presented.add(found)
-    if len(presented) != 1 or lex.DENY_LEFT.search(sentence[: places[-1].start()]):
+    if len(presented) != 1 or judging.DENY_LEFT.search(sentence[: places[-1].start()]):
         return _NO_CLAIM
     return Claim(presented.pop(), "label-claim")

@@ -97,7 +97,7 @@ _COPULA = (
     "|este|adalah|ialah|yaitu|là|είναι|היא|הוא|هي|هو|است|है|są|będzie|будет|является|є"
 )
 _ARTICLE = "the|a|la|el|il|le|die|das|de|het|option|opción|opção|opzione|η"
-_OWN = "my|our|your|ma|mi|mein|meine|mia|la mia|il mio|minha|a minha|mijn|мой|moja|min|mitt|saya|aku|benim|મારો|मेरा"
+_OWN = "my|our|your|ma|mi|mein|meine|mia|la mia|il mio|minha|a minha|mijn|мой|moja|min|mitt|saya|aku|benim|मेरा"
 _NOUN = ANSWER_NOUN
 _ADJ = any_of(_ADJECTIVE)
 _AIM = any_of(_TARGET)
@@ -229,7 +229,7 @@ _FINAL = {
     "nl": "uiteindelijk|definitief|dus|correctie|conclusie",
     "ru": "окончательн\\w+|итог\\w*|следовательно|таким образом|значит|поэтому|исправление",
     "pl": "ostateczn\\w+|zatem|więc|podsumowując|poprawka",
-    "other": "kết luận|vậy|kesimpulan\\w*|jadi|sonuç|dolayısıyla|إذن|لذلك|النهائية|لكן|इसलिए|अंतिम|slutligen|lopullinen",
+    "other": "kết luận|vậy|kesimpulan\\w*|jadi|sonuç|dolayısıyla|إذن|لذلك|النهائية|इसलिए|अंतिम|slutligen|lopullinen",
 }
 FINAL_LEFT = re.compile(
     rf"{whole(_FINAL)}|最终|最終|综上|更正|修正|訂正|結論|结论|정정|최종|따라서|所以|因此|したがって|よって"

@@ -7,16 +7,19 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import Enum
 
-from handbench.replies import lexicon as lex
+from handbench.replies import declaring, judging, telling
+from handbench.replies.joining import is_filler, strip_glue
 from handbench.replies.mentions import CLASH, OFF, Mention, find_mentions, grouped
 from handbench.replies.options import Prepared
 
 _REACH = 160
 _BOUND = re.compile(r"\n|[.!?](?![0-9a-z.])|[;…]")
 _HEADING = re.compile(r"[^\n]*\S[^\n]*\Z")
-_VERDICT = re.compile(
-    r"[.):\s]+(?:true|false|yes|no|correct|incorrect|wrong|right|not correct|not true|✓|✔|✅|✗|✘|❌|×)[\s.,;!]*\Z"
+_EITHER_LEFT = re.compile(r"\b(?:either|entweder|soit|o bien|либо)\W*\Z")
+_LIKELIER_RIGHT = re.compile(
+    r"\s*(?:is|seems|looks|appears)\s+(?:slightly |much |a bit )?(?:the )?(?:more|most) (?:likely|probable|plausible|fitting)\b"
 )
+_NO_LEFT = re.compile(r"[\s?!.]*(?:actually,? |wait,? )?(?:no|nope|nein|non|não|нет|nie)\s*[,.:;!-]+\s*\Z")
 _TELLING = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 FINAL, DECLARED, BARE, PROBABLE, POSSIBLE = 3.0, 2.0, 1.0, 0.8, 0.4
@@ -67,13 +70,13 @@ def _left_of(lower: str, ends: list[int], start: int, since: int) -> str:
     place = bisect_right(ends, start)
     edge = ends[place - 1] if place else 0
     left = lower[max(edge, since, start - _REACH) : start]
-    if edge > since and edge and lower[edge - 1] == "\n" and not lex.strip_glue(left):
+    if edge > since and edge and lower[edge - 1] == "\n" and not strip_glue(left):
         heading = _HEADING.search(lower[max(since, edge - 80) : edge].rstrip())
         if heading is not None:
             words = heading.group().strip()
             if words.endswith((":", " is", " be", "=", "→")):
                 return words + " "
-            if lex.ANSWER_LEFT.search(words + ":") and len(words) < 32 and not words.endswith((".", "!", "?")):
+            if declaring.ANSWER_LEFT.search(words + ":") and len(words) < 32 and not words.endswith((".", "!", "?")):
                 return words + ": "
     return left
 
@@ -85,7 +88,7 @@ def _right_of(lower: str, ends: list[int], end: int, until: int) -> str:
     if right.strip() in (".", ")", ":"):
         line = lower.find("\n", end, end + 26)
         line = min(until, line if line >= 0 else end + 26, len(lower))
-        if line - end < 26 and _VERDICT.match(lower, end, line):
+        if line - end < 26 and judging.VERDICT_LINE.match(lower, end, line):
             return lower[end:line]
     return right
 
@@ -97,57 +100,63 @@ def _others_told(right: str, choice: int, prepared: Prepared) -> bool:
 
 def _goes_on(group: list[Mention], right: str, prepared: Prepared, *, loose: bool) -> bool:
     """Whether what follows a mention lets it stand: nothing, an explanation, or (loose) any words."""
-    if lex.NOTHING_RIGHT.match(right):
+    if judging.NOTHING_RIGHT.match(right):
         return True
     last = group[-1]
     if last.text:
         if last.choice >= 0 and _others_told(right, last.choice, prepared):
             return False
-        return lex.EXPLAIN_RIGHT.match(right) is not None or lex.NOMINAL_RIGHT.match(right) is not None
+        return judging.EXPLAIN_RIGHT.match(right) is not None or judging.NOMINAL_RIGHT.match(right) is not None
     if last.choice == 0:
-        return lex.EXPLAIN_A_RIGHT.match(right) is not None
-    return loose or lex.EXPLAIN_RIGHT.match(right) is not None
+        return judging.EXPLAIN_A_RIGHT.match(right) is not None
+    return loose or judging.EXPLAIN_RIGHT.match(right) is not None
 
 
 def _judge(group: list[Mention], left: str, right: str, ahead: str, prepared: Prepared) -> tuple[Kind, float, str]:
     """Kind, strength and rule of a group from the words around it."""
-    if lex.YES.match(ahead):
+    if judging.YES_AHEAD.match(ahead):
         return Kind.AFFIRM, DECLARED, "verdict"
-    if lex.NO.match(ahead):
+    if judging.NO_AHEAD.match(ahead):
         return Kind.DENY, DECLARED, "verdict"
-    if lex.QUESTION_RIGHT.match(right):
+    if judging.QUESTION_RIGHT.match(right):
         return Kind.NEUTRAL, 0, "question"
-    if lex.ALL_BUT_LEFT.search(left):
-        return (Kind.AFFIRM, DECLARED, "all-but") if lex.DENY_RIGHT.match(right) else (Kind.NEUTRAL, 0, "all-but")
-    if len({mention.choice for mention in group}) > 1 and lex.BETWEEN_LEFT.search(left):
+    if len({mention.choice for mention in group}) > 1 and _EITHER_LEFT.search(left):
+        return Kind.HEDGE, PROBABLE, "either"
+    if judging.ALL_BUT_LEFT.search(left):
+        return (Kind.AFFIRM, DECLARED, "all-but") if judging.DENY_RIGHT.match(right) else (Kind.NEUTRAL, 0, "all-but")
+    if len({mention.choice for mention in group}) > 1 and judging.BETWEEN_LEFT.search(left):
         return Kind.HEDGE, PROBABLE, "undecided"
-    if lex.DENY_LEFT.search(left):
+    if _NO_LEFT.match(left) and _goes_on(group, right, prepared, loose=False):
+        return Kind.AFFIRM, DECLARED, "after-no"
+    if judging.DENY_LEFT.search(left):
         return Kind.DENY, DECLARED, "denied"
-    far = bool(left) and lex.denies_far(left)
-    if lex.DENY_RIGHT.match(right):
+    far = bool(left) and judging.denies_far(left)
+    if judging.DENY_RIGHT.match(right):
         return (Kind.NEUTRAL, 0, "denied") if far else (Kind.DENY, DECLARED, "denied")
-    if lex.IF_RIGHT.match(right) or (left and (far or lex.concedes(left))):
+    if judging.CONDITION_RIGHT.match(right) or (left and (far or judging.concedes(left))):
         return Kind.NEUTRAL, 0, "weighed"
     return _affirmed(group, left, right, prepared)
 
 
 def _affirmed(group: list[Mention], left: str, right: str, prepared: Prepared) -> tuple[Kind, float, str]:
-    firm = FINAL if left and lex.FINAL_LEFT.search(left) else DECLARED
-    stripped = lex.strip_glue(left)
-    if lex.AFFIRM_RIGHT.match(right) and not lex.POSSIBLE_LEFT.search(stripped):
+    firm = FINAL if left and declaring.FINAL_LEFT.search(left) else DECLARED
+    stripped = strip_glue(left)
+    if judging.AFFIRM_RIGHT.match(right) and not declaring.POSSIBLE_LEFT.search(stripped):
         return Kind.AFFIRM, firm, "verdict"
+    if _LIKELIER_RIGHT.match(right):
+        return Kind.AFFIRM, PROBABLE, "likelier"
     if left:
         for pattern, strength, rule, loose in (
-            (lex.ANSWER_LEFT, firm, "answer-phrase", True),
-            (lex.POSSIBLE_LEFT, POSSIBLE, "possible", False),
-            (lex.PROBABLE_LEFT, PROBABLE, "probable", False),
-            (lex.CHOOSE_LEFT, firm, "choose-phrase", False),
+            (declaring.ANSWER_LEFT, firm, "answer-phrase", True),
+            (declaring.POSSIBLE_LEFT, POSSIBLE, "possible", False),
+            (declaring.PROBABLE_LEFT, PROBABLE, "probable", False),
+            (declaring.CHOOSE_LEFT, firm, "choose-phrase", False),
         ):
             if (pattern.search(left) or pattern.search(stripped)) and _goes_on(group, right, prepared, loose=loose):
                 return Kind.AFFIRM, strength, rule
-        if lex.leads_with_colon(left) and lex.NOTHING_RIGHT.match(right):
+        if declaring.leads_with_colon(left) and judging.NOTHING_RIGHT.match(right):
             return Kind.AFFIRM, firm, "colon"
-    if lex.is_filler(stripped) and _goes_on(group, right, prepared, loose=False):
+    if is_filler(stripped) and _goes_on(group, right, prepared, loose=False):
         last = group[-1]
         rule = "letter-text" if last.letter and last.text else "letter" if last.letter else "text"
         return Kind.AFFIRM, BARE, rule
@@ -204,9 +213,9 @@ def weigh(text: str, lower: str, prepared: Prepared) -> tuple[list[Evidence], li
         kind, strength, rule = _judge(group, left, right, lower[end : min(until, end + 24)], prepared)
         choices = frozenset(mention.choice for mention in group)
         if kind is Kind.AFFIRM and len(choices) > 1:
-            ranking = lex.RANKING_LEFT.search(left)
+            ranking = declaring.RANKING_LEFT.search(left)
             if ranking is not None and len(group) > 1:
-                turned = "least" in ranking["rest"].split("to")[0]
+                turned = declaring.ranks_upwards(ranking.group())
                 chosen = group[-1] if turned else group[0]
                 found.append(Evidence(kind, frozenset((chosen.choice,)), DECLARED, "ranking", chosen.start, chosen.end))
                 continue
@@ -227,8 +236,8 @@ def distribution(lower: str, mentions: list[Mention]) -> Evidence | None:
     for place, mention in enumerate(mentions):
         until = mentions[place + 1].start if place + 1 < len(mentions) else len(lower)
         since = mentions[place - 1].end if place else 0
-        left = lex.PERCENT_LEFT.search(lower[max(since, mention.start - 48) : mention.start])
-        right = lex.PERCENTAGES.match(lower[mention.end : min(until, mention.end + 60)])
+        left = telling.SHARE_LEFT.search(lower[max(since, mention.start - 48) : mention.start])
+        right = telling.SHARE_RIGHT.match(lower[mention.end : min(until, mention.end + 60)])
         if leading is None and (left or right):
             leading = left is not None
         number = left if leading else right
@@ -243,4 +252,4 @@ def distribution(lower: str, mentions: list[Mention]) -> Evidence | None:
     return Evidence(kind, frozenset(choice for choice, _ in top), DECLARED, "probabilities", start, end)
 
 
-__all__ = ["BARE", "CLASH", "DECLARED", "OFF", "Evidence", "Kind", "bounds", "distribution", "weigh"]
+__all__ = ["BARE", "CLASH", "DECLARED", "FINAL", "OFF", "Evidence", "Kind", "bounds", "distribution", "weigh"]

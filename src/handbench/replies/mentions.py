@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from handbench.replies.lexicon import LINK, ORDINAL, ordinal_value
+from handbench.replies.joining import LINK, ORDINAL, ordinal_index
 from handbench.replies.options import LATIN, Prepared, key
 
 OFF = -1  # a letter or ordinal beyond the list
@@ -17,7 +17,7 @@ _LETTER = re.compile(
     rf"(?![{LATIN}+#°&]|-[a-z]|'[a-z]{{2}}|\.[A-Za-z]|/[Aa](?![{LATIN}]))"
 )
 _SMALL = re.compile(
-    r"(?:\A|(?<=[\n(\[<\"':=])|(?<=[:=] )|(?<=\bis )|(?<=\boption )|(?<=\bchoice )|(?<=\banswer )|(?<=\bletter ))"
+    r"(?:\A|(?<=[\n(\[<\"':=])|(?<=[:=-] )|(?<=\bis )|(?<=\boption )|(?<=\bchoice )|(?<=\banswer )|(?<=\bletter ))"
     r" {0,6}([a-z])(?=[ )\]>.,;:!\"']*(?:\n|\Z)|[)\].:][ \"'])"
 )
 _APPOSITION = re.compile(r"[\s)\].:\"'>=,(\[-]{1,12}\Z")
@@ -58,10 +58,9 @@ def _letters(text: str, prepared: Prepared) -> list[Mention]:
 def _ordinals(lower: str, prepared: Prepared) -> list[Mention]:
     found = []
     for match in ORDINAL.finditer(lower):
-        value = ordinal_value(match, prepared.count)
-        if value is not None:
-            choice = value if 0 <= value < prepared.count else OFF
-            found.append(Mention(match.start(), match.end(), choice, True, True))
+        index = ordinal_index(match, prepared.count)
+        choice = index if 0 <= index < prepared.count else OFF
+        found.append(Mention(match.start(), match.end(), choice, True, True))
     return found
 
 

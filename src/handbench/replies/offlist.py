@@ -1,0 +1,161 @@
+"""Short statements that name something which no option says."""
+
+from __future__ import annotations
+
+import re
+
+from handbench.replies.claims import NUMBERS
+from handbench.replies.options import Prepared, key
+
+_LONGEST = 12
+_NOUN = (
+    "gesture|label|object|item|sign|action|activity|class|category|answer|emotion|pose|meaning|hand sign|thing|target"
+    "|number|expression|intent|intention|state|choice|option|relation|symbol"
+)
+_NAMED = re.compile(
+    rf"(?:the |this |my |its |correct |final |right )*(?:{_NOUN})"
+    r"(?: (?:shown|displayed|depicted|seen|here|in the (?:image|picture)|is being shown))?"
+    r"\s*(?:is|was|means|:|=|would be|seems to be|appears to be)\s*(?:called |labelled |a |an |the )*[\"'(]*"
+    r"(?P<name>[^\W_][\w '\-]{1,40})"
+)
+_KIND = re.compile(
+    r"(?:it|this|that|the (?:image|picture|photo|hand|person))(?:'s| is| shows| makes| seems to be| looks like)"
+    r"(?: making| showing| giving)?"
+    rf" (?:a|an|the) (?P<name>[^\W_][\w '\-]{{1,30}}?) (?:{_NOUN})\b"
+)
+_COUNT = re.compile(
+    r"(?:(?:there (?:are|is)|i (?:see|count)|(?:it|the (?:image|picture|hand|person)) (?:shows|has|holds up))\s+)?"
+    r"(?P<name>[a-z]+|\d{1,2})(?: (?:raised|extended|visible))?(?: (?:fingers?|digits?))?"
+    r"(?: (?:are |is )?(?:visible|raised|extended|shown|up))?"
+)
+_PREDICATE = re.compile(
+    r"(?:the |this |that )?(?:\w+ )?(?:finger|thumb|joint|hand)(?: joint)? (?:is|are|appears|looks|seems) "
+    r"(?P<name>\w+(?:ed|en|ing)\b(?: \w+)?)"
+)
+_NEITHER = re.compile(r"neither (?P<one>[\w ]{2,30}) nor (?P<two>[\w ]{2,30})")
+_BARE = re.compile(r"[^\W\d_]{3,}(?:[ _\-][^\W\d_]{2,})?")
+_TALK = frozenset(
+    [
+        "yes",
+        "no",
+        "ok",
+        "okay",
+        "sure",
+        "maybe",
+        "hello",
+        "hi",
+        "thanks",
+        "thank",
+        "assistant",
+        "user",
+        "system",
+        "none",
+        "unknown",
+        "unclear",
+        "image",
+        "picture",
+        "photo",
+        "hand",
+        "hands",
+        "answer",
+        "option",
+        "options",
+        "choice",
+        "see",
+        "look",
+        "please",
+        "sorry",
+        "right",
+        "wrong",
+        "true",
+        "false",
+        "correct",
+        "incorrect",
+        "either",
+        "both",
+        "any",
+        "good",
+        "great",
+        "done",
+        "well",
+        "hmm",
+        "question",
+        "finger",
+        "fingers",
+        "person",
+        "i",
+        "you",
+        "the",
+        "a",
+        "an",
+        "and",
+        "or",
+        "not",
+    ]
+)
+_VAGUE = frozenset(
+    [
+        "unclear",
+        "unknown",
+        "hidden",
+        "occluded",
+        "blurry",
+        "visible",
+        "hand",
+        "it",
+        "not",
+        "unsure",
+        "uncertain",
+        "ambiguous",
+        "here",
+    ]
+)
+
+
+def says_something_else(lower: str, prepared: Prepared) -> tuple[int, int] | None:
+    """Where a short statement names what no option says; None where it does not.
+
+    Args:
+        lower: Lower-case plain text of a reply in which no option was found.
+        prepared: The options.
+    """
+    text = lower.strip().strip(".!\"'“”()[]").strip()
+    start = lower.find(text)
+    if not text or len(text.split()) > _LONGEST or re.search(r"[?\n]|[.!;] \w", text):
+        return None
+    span = (start, start + len(text))
+    if _NEITHER.fullmatch(text) is not None:
+        return span if _options_told(text, prepared) == prepared.count else None
+    if prepared.short:
+        return span if _other_label(text, prepared) else None
+    predicate = _PREDICATE.fullmatch(text)
+    told = predicate is not None and not any(word in prepared.spread for word in predicate["name"].split())
+    return span if told and any(prepared.parts) and _own_finger(text, prepared) else None
+
+
+def _options_told(text: str, prepared: Prepared) -> int:
+    told: set[int] = set()
+    for word in text.split():
+        if word in prepared.spread and len(prepared.spread[word]) == 1:
+            told |= prepared.spread[word]
+    return len(told)
+
+
+def _own_finger(text: str, prepared: Prepared) -> bool:
+    """Whether the statement names no finger but those of the options."""
+    named = {word for word in text.split() if word in ("thumb", "index", "middle", "ring", "little")}
+    asked = {word for option in prepared.exact for word in option.split()}
+    return named <= asked
+
+
+def _other_label(text: str, prepared: Prepared) -> bool:
+    if all(words <= NUMBERS for words in prepared.words):
+        count = _COUNT.fullmatch(text)
+        return count is not None and (count["name"] in NUMBERS or count["name"].isdigit())
+    for pattern in (_NAMED, _KIND):
+        found = pattern.match(text)
+        if found is not None:
+            name = key(found["name"])
+            return name not in prepared.exact and name.split()[0] not in _VAGUE and len(name) > 1
+    bare = _BARE.fullmatch(text)
+    return bare is not None and not _TALK & set(re.split(r"[ _\-]", text))
