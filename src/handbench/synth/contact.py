@@ -17,8 +17,11 @@ from handbench.synth.mesh import DIGITS, RestHand
 
 Floats = NDArray[np.float64]
 
-SOFT = 0.30
+SOFT: Final = 0.35
 """How deep two capsules may press into one another, as a part of the thinner one's radius: flesh gives way."""
+
+SOFT_PAD: Final = 0.55
+"""The same for two fingertips, and for anything that presses into the palm."""
 
 _PALM_DEPTH, _PALM_RADIUS = 0.07, 0.14
 """Middle of the palm's flesh in front of the joints, and its half thickness, as parts of wrist to middle MCP."""
@@ -56,6 +59,7 @@ def _pairs() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 _FIRST, _SECOND = _pairs()
+_SOFT: Final = np.where((_SECOND >= _PALM) | ((_FIRST % 3 == 2) & (_SECOND % 3 == 2)), SOFT_PAD, SOFT)
 
 
 def segment_distance(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
@@ -81,16 +85,17 @@ def penetration(hand: RestHand, posed: Posed) -> Floats:
         posed: a batch of poses.
 
     Returns:
-        (...) the largest overlap of two capsules beyond what flesh allows (:data:`SOFT`), metres; at most 0 if none.
+        (...) metres: the largest overlap of two capsules beyond what flesh allows (:data:`SOFT`, :data:`SOFT_PAD`); at
+        most 0 if there is none.
     """
     joints = posed.joints
     scale = np.linalg.norm(hand.joints[9])
     rays = joints[..., DIGITS[1:], :]
     low = rays * [0.35, 0.25, 0.0]
-    # A fingertip narrows: its capsule ends a radius before the tip.
+    # A tip joint lies less than a radius under the skin, so its capsule ends before it.
     head, tail = joints[..., _BONE_HEADS, :], joints[..., _BONE_HEADS + 1, :]
     radius = np.append(hand.radii[_BONE_HEADS] * _TAPER, np.full(4, _PALM_RADIUS * scale))
-    short = np.where(np.arange(15) % 3 == 2, radius[:15] / hand.lengths[_BONE_HEADS], 0.0)
+    short = np.where(np.arange(15) % 3 == 2, 0.3 * radius[:15] / hand.lengths[_BONE_HEADS], 0.0)
     tail = tail - (tail - head) * short[:, None]
     lift = np.array([0, 0, _PALM_DEPTH * scale])
     start = np.concatenate([head, low + lift], axis=-2)
@@ -99,7 +104,7 @@ def penetration(hand: RestHand, posed: Posed) -> Floats:
         start[..., _FIRST, :], end[..., _FIRST, :], start[..., _SECOND, :], end[..., _SECOND, :]
     )
     one, two = radius[_FIRST], radius[_SECOND]
-    return np.asarray((one + two - SOFT * np.minimum(one, two) - distance).max(axis=-1))
+    return np.asarray((one + two - _SOFT * np.minimum(one, two) - distance).max(axis=-1))
 
 
 @dataclass(frozen=True)

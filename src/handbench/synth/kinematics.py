@@ -42,7 +42,7 @@ ANGLE_INDEX = {name: index for index, name in enumerate(ANGLES)}
 
 _FINGER_LIMITS = ((-25.0, 90.0), (-25.0, 25.0), (-3.0, 110.0), (-5.0, 80.0))
 LIMITS: Floats = np.array(
-    [(-5.0, 75.0), (-25.0, 75.0), (-110.0, -25.0), (-10.0, 60.0), (-20.0, 85.0)]
+    [(-5.0, 75.0), (-35.0, 75.0), (-110.0, -25.0), (-10.0, 60.0), (-20.0, 85.0)]
     + [limit for _ in FINGERS[1:] for limit in _FINGER_LIMITS]
     + [(-65.0, 70.0), (-20.0, 30.0)]
 )

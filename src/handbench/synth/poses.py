@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from handbench.synth.contact import PADS, SkinPoint, penetration, touch
+from handbench.synth.contact import PADS, SkinPoint, gap, penetration, touch
 from handbench.synth.kinematics import ANGLE_INDEX, ANGLES, LIMITS, pose
 from handbench.synth.mesh import RestHand
 
@@ -53,9 +53,9 @@ def _up(spread: float) -> tuple[float, ...]:
     return (2, spread, 4, 2)
 
 
-_CURL_INDEX = _CURL_MIDDLE = (80, 0, 98, 58)
-_CURL_RING = (80, 1, 98, 58)
-_CURL_LITTLE = (80, 3, 92, 50)
+_CURL_INDEX = _CURL_MIDDLE = (81, 0, 95, 53)
+_CURL_RING = (81, 1, 95, 53)
+_CURL_LITTLE = (80, 3, 90, 46)
 _CURLED = (_CURL_INDEX, _CURL_MIDDLE, _CURL_RING, _CURL_LITTLE)
 _THUMB_OUT = (8, 45, -60, -4, -10)
 
@@ -71,15 +71,23 @@ _POINT = _named((46, 20, -81, 30, 36), _up(2), *_CURLED[1:], contact=_on("middle
 
 NAMED: Final[dict[str, NamedPose]] = {
     "open_palm": _named((25, 50, -62, 5, 5), _up(12), _up(0), _up(-9), _up(-20)),
-    "stop": _named((18, 26, -62, 5, 5), _up(1), _up(-1), _up(-3), _up(-7)),
-    "fist": _named((60, 26, -100, 45, 22), *_CURLED, contact=_on("middle", 0.55, 160)),
+    "stop": _named((18, 26, -62, 5, 5), _up(-4), _up(-1), _up(1), _up(2)),
+    "fist": _named((66, 31, -89, 42, 40), *_CURLED, contact=_on("middle", 0.95, 170)),
     "point": _POINT,
     "mute": _POINT,
     "like": _LIKE,
     "dislike": _LIKE,
     "victory": _named((40, 2, -83, 36, 31), _up(12), _up(-8), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)),
-    "two_up": _named((40, 2, -83, 36, 31), _up(1), _up(-1), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)),
-    "three": _named((33, -21, -86, 34, 21), _up(10), _up(0), _up(-10), _CURL_LITTLE, contact=_on("little", 0.7, 165)),
+    "two_up": _named((40, 2, -83, 36, 31), _up(-4), _up(0), _CURL_RING, _CURL_LITTLE, contact=_on("ring", 0.5, 160)),
+    "three": _named(
+        (33, -20, -86, 34, 21),
+        _up(10),
+        _up(0),
+        _up(-10),
+        (76, 8, 92, 50),
+        contact=_on("little", 0.7, 155),
+        free=(*_THUMB_FREE, "little_mcp", "little_spread", "little_pip"),
+    ),
     "three2": _named((22, 52, -62, 0, 0), _up(10), _up(-2), _CURL_RING, _CURL_LITTLE),
     "four": _named((32, 0, -95, 42, 40), _up(10), _up(0), _up(-8), _up(-18)),
     "ok": _named(
@@ -111,6 +119,8 @@ POSE_NAMES: Final = (*NAMED, "random")
 
 _WRIST = [ANGLE_INDEX["wrist_flexion"], ANGLE_INDEX["wrist_deviation"]]
 _BATCH = 16
+_FAULT = 0.0005
+"""A gesture with a contact is accepted when overlap and gap together are below this (metres)."""
 
 
 def draw_named(rng: np.random.Generator, hand: RestHand, name: str, *, jitter: float = 3.0) -> Floats:
@@ -134,15 +144,16 @@ def draw_named(rng: np.random.Generator, hand: RestHand, name: str, *, jitter: f
     candidates = np.clip(candidates, *LIMITS.T)
     if named.contact is None:
         return np.asarray(candidates[_free_of_intersection(hand, candidates)])
-    best, least = np.asarray(candidates[-1]), np.inf
+    best, least = candidates[-1], np.inf
     for candidate in candidates:
         solved = touch(hand, candidate, *named.contact, named.free)
         depth = float(penetration(hand, pose(hand, solved)))
-        if depth < least:
-            best, least = np.asarray(solved), depth
-        if depth <= 0:
+        fault = max(depth, 0.0) + gap(hand, solved, *named.contact)
+        if fault < least:
+            best, least = solved, fault
+        if fault < _FAULT:
             break
-    return best
+    return np.asarray(best)
 
 
 def _free_of_intersection(hand: RestHand, candidates: Floats) -> int:

@@ -130,17 +130,18 @@ def rasterise(
         distance = 1 / total
     else:
         distance = (weight * z[face]).sum(axis=1)
-    nearest = _front(pixel, distance)
+    nearest = _front(pixel, distance, width * height)
     return Fragments(pixel[nearest], face[nearest], weight[nearest], distance[nearest])
 
 
-def _front(pixel: Ints, depth: Floats) -> Ints:
-    """Index of the nearest fragment of every pixel."""
-    order = np.lexsort((depth, pixel))
-    ordered = pixel[order]
-    starts = np.ones(len(ordered), dtype=bool)
-    starts[1:] = ordered[1:] != ordered[:-1]
-    return order[starts]
+def _front(pixel: Ints, depth: Floats, count: int) -> Ints:
+    """Index of the nearest fragment of every pixel that has one, in the order of the pixels."""
+    least = np.full(count, np.inf)
+    np.minimum.at(least, pixel, depth)
+    candidate = np.flatnonzero(depth <= least[pixel])
+    winner = np.full(count, -1)
+    winner[pixel[candidate]] = candidate
+    return winner[winner >= 0]
 
 
 class DepthBuffer:

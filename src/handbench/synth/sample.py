@@ -28,6 +28,9 @@ Bools = NDArray[np.bool_]
 
 SIDES = ("left", "right")
 
+_OPEN_HAND = 0.17
+"""Length of an open hand from wrist to middle tip, metres."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -208,9 +211,9 @@ def _draw_shape(rng: np.random.Generator) -> tuple[tuple[str, float], ...]:
         for (name, (low, high)) in ranges.items()
         if (value := rng.uniform(low, high) * (rng.random() < 0.6))
     }
-    for part, mean in (("diameter", 0.25), ("length", 0.0)):
-        amount = rng.normal(mean, 0.3)
-        strength[f"finger_{part}_{'incr' if amount > 0 else 'decr'}"] = float(min(abs(amount), 0.9))
+    for part, mean, deviation in (("diameter", 0.25, 0.3), ("length", 0.0, 0.2)):
+        amount = np.clip(rng.normal(mean, deviation), mean - 2 * deviation, mean + 2 * deviation)
+        strength[f"finger_{part}_{'incr' if amount > 0 else 'decr'}"] = float(abs(amount))
     return tuple(strength.items())
 
 
@@ -236,7 +239,9 @@ def _draw_camera(rng: np.random.Generator, hand: RestHand, angles: Floats, view:
             upright = joints[:21] @ camera.rotation(azimuth, elevation, 0).T
             roll = camera.thumb_roll(upright, thumb + rng.normal(0, 10))
         turned = joints @ camera.rotation(azimuth, elevation, roll).T
-        translation = camera.place(turned[:21], focal, fill, (offset[0], offset[1]))
+        # A fist is not brought as much nearer as it is smaller than an open hand.
+        compact = min(1.0, np.sqrt(np.ptp(turned[:21, :2], axis=0).max() / _OPEN_HAND))
+        translation = camera.place(turned[:21], focal, fill * compact, (offset[0], offset[1]))
         if camera.shows_no_elbow(turned + translation, focal):
             x, y, z = (float(c) for c in translation)
             return {

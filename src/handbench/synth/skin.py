@@ -45,6 +45,10 @@ _PALM_LINES: Final = (
 """Lines of the palm: points (x, y) in millimetres of the neutral palm frame, strength, half width in millimetres."""
 
 
+_WRINKLES: Final = ((0.35, 0.7), (0.75, 0.5))
+"""Depth of the wrinkles over the two knuckles of the thumb, and of a finger."""
+
+
 @dataclass(frozen=True)
 class _Surface:
     """The texels on the mesh: position, normal, skinning weights, and how palmar the skin faces (-1 to 1)."""
@@ -146,7 +150,7 @@ def _joint_marks(surface: _Surface, joints: Floats, digit: int, head: int) -> tu
             amount * _line(wave - centre, 0.0005)
             for centre, amount in ((-0.0045, 0.4), (-0.0022, 0.7), (0.0, 0.8), (0.0022, 0.7), (0.0045, 0.4))
         )
-        crease[near] = np.maximum(crease[near], (0.75 if step == 1 else 0.5) * back_side[near] * wrinkles)
+        crease[near] = np.maximum(crease[near], _WRINKLES[digit > 0][step - 1] * back_side[near] * wrinkles)
         flush[near] += 0.9 * back_side[near] * np.exp(-((place / 0.006) ** 2))
     if digit > 0:
         # The crease at the root of the finger lies at the web, halfway along the proximal phalanx.

@@ -3,9 +3,10 @@
 A joint lies inside the flesh, so nothing is gained by asking whether it is in front of the skin. It counts as visible
 if it is inside the picture and the front-most skin on the line of sight to it
 
-- belongs to a bone that meets in the joint (the skinning weight decides; a finger's MCP meets the palm and its proximal
-  phalanx, the wrist meets palm, thumb metacarpal and forearm, a tip only its distal phalanx), and
-- is no farther in front of the joint than twice the local thickness of the flesh, so that a joint behind a
+- belongs to the bones that meet in the joint, which have at least a quarter of its skinning weight (a finger's MCP
+  meets the palm and its proximal phalanx, the wrist the palm, the thumb metacarpal and the forearm, a tip only its
+  distal phalanx), and
+- is no farther in front of the joint than twice the local radius of the flesh, so that a joint behind a
   fingertip that points at the camera is hidden though the skin in front belongs to its own bone.
 
 The line of sight is cut with the triangles exactly, so the result does not depend on the size of the picture.
@@ -28,6 +29,10 @@ REACH: Final = 2.0
 """Skin this many local radii in front of a joint no longer shows it."""
 
 
+SHARE: Final = 0.25
+"""Skin belongs to a joint if the bones that meet there have this part of its weight."""
+
+
 def _bones_at_joint() -> NDArray[np.bool_]:
     """(21, 22) which weight columns (bones) meet in each joint."""
     meet = np.zeros((21, 22), dtype=bool)
@@ -44,7 +49,7 @@ _MEET: Final = _bones_at_joint()
 
 
 def joint_radii(hand: RestHand) -> Floats:
-    """(21,) thickness of the flesh around each joint, metres."""
+    """(21,) radius of the flesh around each joint, metres."""
     radii = np.zeros(21)
     scale = np.linalg.norm(hand.joints[9])
     radii[0] = 0.22 * scale
@@ -52,7 +57,7 @@ def joint_radii(hand: RestHand) -> Floats:
         bones = [b for b in np.flatnonzero(_MEET[joint]) if b > 0]
         radii[joint] = hand.radii[bones].max()
     # The palm is thicker than the fingers that grow from it.
-    radii[[1, 5, 9, 13, 17]] = np.maximum(radii[[1, 5, 9, 13, 17]], 0.14 * scale)
+    radii[[1, 5, 9, 13, 17]] = np.maximum(radii[[1, 5, 9, 13, 17]], 0.17 * scale)
     return radii
 
 
@@ -116,14 +121,8 @@ def visible_joints(hand: RestHand, joints: Floats, vertices: Floats, faces: Ints
         meets no skin (a tip that lies on the skin) is seen.
     """
     face, depth = first_hits(joints, vertices, faces)
-    owner = hand.weights.argmax(axis=1)[faces[face, 0]] if len(faces) else face
-    belongs = np.take_along_axis(_MEET, _owners(hand, faces[face]), axis=1).any(axis=1)
-    del owner
+    share = (hand.weights[faces[face]].mean(axis=1) * _MEET).sum(axis=1)
+    belongs = share >= SHARE
     near = joints[:, 2] - depth <= REACH * joint_radii(hand)
-    behind_nothing = (face < 0) | (depth > joints[:, 2] + 1e-4)
-    return np.asarray(behind_nothing | (belongs & near))
-
-
-def _owners(hand: RestHand, corners: Ints) -> Ints:
-    """(P, 3) bone that moves each corner of (P, 3) triangles most."""
-    return np.asarray(hand.weights[corners].argmax(axis=2))
+    nothing_in_front = (face < 0) | (depth > joints[:, 2])
+    return np.asarray(nothing_in_front | (belongs & near))
