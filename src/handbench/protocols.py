@@ -157,6 +157,15 @@ class NeedsAllQuestions(Protocol):
         ...
 
 
+@runtime_checkable
+class NeedsImages(Protocol):
+    """A model that looks at the images; those of the questions are on disk before it is asked."""
+
+    def images_at(self, root: Path) -> None:
+        """Say which folder the image paths are relative to."""
+        ...
+
+
 class Task(Protocol):
     """One benchmark: source → questions, answers → readings, readings → scores."""
 
@@ -223,6 +232,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "prior": "handbench.models.baselines",
         "oracle": "handbench.models.baselines",
         "replies": "handbench.models.replies",
+        "server": "handbench.models.server",
     },
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from handbench.protocols import Model, NeedsAllQuestions, ReadContext, Task
+from handbench.protocols import Model, NeedsAllQuestions, NeedsImages, ReadContext, Task
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog
@@ -53,12 +53,16 @@ def answer(folder: RunFolder, spec: str, context: ReadContext) -> pl.DataFrame:
     questions = folder.read("questions")
     name = model_name(spec)
     with AnswerLog(folder.log(name), name) as log:
-        left = questions.join(log.done.select(KEY), on=KEY, how="anti", maintain_order="left")
+        kept = log.done.filter(pl.col("finish").cast(pl.String) != "error")  # an error is asked again
+        left = questions.join(kept.select(KEY), on=KEY, how="anti", maintain_order="left")
         done = questions.height - left.height
         if left.height:
             model = _model(folder, spec, context)
             if isinstance(model, NeedsAllQuestions):
                 model.prepare(questions)
+            if isinstance(model, NeedsImages):
+                ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
+                model.images_at(image_root(folder, folder.manifest()))
             for answers in model.answer(left):
                 log.append(answers)
                 done += answers.height
@@ -69,7 +73,8 @@ def answer(folder: RunFolder, spec: str, context: ReadContext) -> pl.DataFrame:
 def answers_of(folder: RunFolder, name: str, questions: pl.DataFrame) -> pl.DataFrame:
     """What a model has answered so far, in the order of the questions."""
     with AnswerLog(folder.log(name), name) as log:
-        return questions.select(KEY).join(log.done, on=KEY, how="inner", maintain_order="left")
+        last = log.done.unique([*KEY, "repeat", "turn"], keep="last", maintain_order=True)
+        return questions.select(KEY).join(last, on=KEY, how="inner", maintain_order="left")
 
 
 def _model(folder: RunFolder, text: str, context: ReadContext) -> Model:

@@ -1,0 +1,103 @@
+"""Questions → requests, and outcomes → answers: tables on one side, single requests on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from handbench import tables
+from handbench.models._reply import LETTERS, ChatReply
+from handbench.models._request import Ask
+from handbench.models._sending import Outcome
+
+_SLAB = 2_000
+
+
+def plan(questions: pl.DataFrame) -> Iterator[Ask]:
+    """Requests for questions: equal ones once, those about the same images next to each other.
+
+    Args:
+        questions: rows of the ``questions`` table.
+    """
+    about = questions.select(
+        pl.col("images").list.join("\0").fill_null("").alias("about"), "system", "prompt", "images", "options"
+    ).with_row_index("row")
+    groups = (
+        about.group_by("about", "system", "prompt", maintain_order=True)
+        .agg("row", pl.col("images").first(), pl.col("options").first())
+        .with_columns(pl.col("row").list.first().min().over("about").alias("first"))
+        .sort("first", maintain_order=True)
+    )
+    for start in range(0, groups.height, _SLAB):
+        slab = groups[start : start + _SLAB].with_columns(pl.col("system", "prompt").cast(pl.String))
+        for row in slab.iter_rows(named=True):
+            yield Ask(
+                rows=tuple(row["row"]),
+                images=tuple(row["images"] or ()),
+                system=row["system"],
+                prompt=row["prompt"],
+                options=tuple(row["options"] or ()),
+            )
+
+
+def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by_options: bool) -> pl.DataFrame:
+    """The ``answers`` table of a batch of outcomes.
+
+    A failure has no reply, ``finish`` is ``error`` and ``error`` tells why.
+
+    Args:
+        questions: the questions that were planned.
+        outcomes: what became of some of the requests.
+        model: the name that the answers carry.
+        by_options: the reply is the likeliest option, where likelihoods came.
+    """
+    rows = [row for outcome in outcomes for row in outcome.ask.rows]
+    times = [len(outcome.ask.rows) for outcome in outcomes]
+    cells = [_cells(outcome, by_options) for outcome in outcomes]
+    schema = {name: column.dtype for name, column in tables.SCHEMAS["answers"].items() if name in _CELLS}
+    frame = pl.DataFrame(cells, schema={**dict.fromkeys(_CELLS), **schema}, orient="row")
+    repeated = frame[[place for place, count in enumerate(times) for _ in range(count)]]
+    keys = questions.select("question_id", "variant")[rows]
+    return pl.concat([keys, repeated], how="horizontal").with_columns(
+        pl.lit(model, pl.Categorical).alias("model"),
+        pl.lit(0, pl.Int16).alias("repeat"),
+        pl.lit(0, pl.Int16).alias("turn"),
+    )
+
+
+_CELLS = (
+    "reply", "finish", "error", "option_logprobs", "seconds", "tokens_in", "tokens_out", "sent_sizes",
+)  # fmt: skip
+
+
+def _cells(outcome: Outcome, by_options: bool) -> tuple[object, ...]:
+    reply, error = outcome.reply, str(outcome.trouble) if outcome.trouble is not None else None
+    sizes = [list(size) for size in outcome.sizes] or None
+    if reply is None:
+        return None, "error", error, None, outcome.seconds, None, None, sizes
+    logprobs = reply.option_logprobs(len(outcome.ask.options)) if by_options else None
+    text = likeliest(outcome.ask.options, logprobs) if logprobs else None
+    return (
+        reply.text if text is None else text, reply.finish if text is None else "stop", error, logprobs,
+        outcome.seconds, reply.tokens_in, reply.tokens_out, sizes,
+    )  # fmt: skip
+
+
+def likeliest(options: Sequence[str], logprobs: Sequence[float | None]) -> str | None:
+    """The likeliest option with its letter; None where no likelihood is known or two are equal."""
+    known = sorted((value, place) for place, value in enumerate(logprobs) if value is not None)
+    if not known or (len(known) > 1 and known[-1][0] == known[-2][0]):
+        return None
+    place = known[-1][1]
+    return f"{LETTERS[place]}. {options[place]}"
+
+
+def without_logprobs(outcomes: Sequence[Outcome]) -> tuple[int, ChatReply | None]:
+    """How many replies lack the likelihoods that were asked for, and the first of them."""
+    lacking = [
+        outcome.reply
+        for outcome in outcomes
+        if outcome.reply is not None and outcome.reply.top is None and outcome.reply.finish != "content_filter"
+    ]
+    return len(lacking), lacking[0] if lacking else None
