@@ -8,8 +8,9 @@ import pytest
 from handbench.synth import backgrounds
 from handbench.synth.camera import intrinsics
 from handbench.synth.mesh import template
+from handbench.synth.picture import compose
 from handbench.synth.raster import DepthBuffer, project, rasterise
-from handbench.synth.sample import annotate, compose, recipe, render
+from handbench.synth.sample import annotate, recipe, render
 from handbench.synth.shading import Light, Surface, decode, draw, encode, painted
 from handbench.synth.skin import CHANNELS, sample_texture, skin_colour, texture, tone_name
 

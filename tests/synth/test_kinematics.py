@@ -69,7 +69,7 @@ def test_bones_carry_their_skin_rigidly():
     hand = rest_hand({"male": 0.7})
     posed = pose(hand, np.array(NAMED["grasp"].angles))
     vertices = skin(hand, posed)
-    for head in (2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 21):
+    for head in (2, 3, 5, 7, 11, 13, 15, 17, 19, 21):
         mine = np.flatnonzero(template().weights[:, head] > 0.999)
         assert len(mine) > 3
         before = np.linalg.norm(hand.vertices[mine] - hand.joints[head], axis=1)

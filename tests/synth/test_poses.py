@@ -156,7 +156,7 @@ def test_the_skin_of_random_hands_does_not_run_into_itself():
 def test_the_test_of_the_skin_finds_a_hand_that_does():
     angles = np.array(poses.NAMED["open_palm"].angles)
     angles[[6, 10]] = -18, 14  # index and middle finger crossed in one plane
-    assert skin_depth(rest_hand({}), angles) < 0.2
+    assert skin_depth(rest_hand({}), angles) < 0.25
     assert float(penetration(rest_hand({}), pose(rest_hand({}), angles))) > 0.002
 
 

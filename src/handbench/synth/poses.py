@@ -71,7 +71,7 @@ _POINT = _named((46, 20, -81, 30, 36), _up(2), *_CURLED[1:], contact=_on("middle
 
 NAMED: Final[dict[str, NamedPose]] = {
     "open_palm": _named((25, 50, -62, 5, 5), _up(12), _up(0), _up(-9), _up(-20)),
-    "stop": _named((18, 26, -62, 5, 5), _up(-4), _up(-1), _up(1), _up(2)),
+    "stop": _named((18, 26, -62, 5, 5), _up(-3), _up(-1), _up(0), _up(0)),
     "fist": _named((66, 31, -89, 42, 40), *_CURLED, contact=_on("middle", 0.95, 170)),
     "point": _POINT,
     "mute": _POINT,

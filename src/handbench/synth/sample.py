@@ -12,16 +12,18 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageFilter
 
 from handbench.errors import HandbenchError
 from handbench.synth import backgrounds, camera, poses
 from handbench.synth.kinematics import mirrored, mirrored_faces, pose, skin
 from handbench.synth.mesh import RestHand, rest_hand, template
+from handbench.synth.picture import compose, develop
 from handbench.synth.raster import project
-from handbench.synth.shading import Light, decode, draw, encode
+from handbench.synth.shading import Light, draw
 from handbench.synth.surfaces import hand_surface
 from handbench.synth.visibility import visible_joints
+
+__all__ = ["SIDES", "Annotation", "Recipe", "annotate", "compose", "develop", "recipe", "render"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -312,35 +314,3 @@ def render(recipe: Recipe, annotation: Annotation | None = None, *, supersample:
     picture = backgrounds.background(rng, recipe.background, recipe.size)
     compose(picture, pixel, colour, supersample)
     return develop(rng, picture, recipe.blur, recipe.grain)
-
-
-def develop(rng: np.random.Generator, picture: NDArray[np.float32], blur: float, grain: float) -> NDArray[np.uint8]:
-    """What a camera makes of a picture: (size, size, 3) sRGB 0..1 to 8 bit, with a lens's blur and a sensor's grain."""
-    sharp = Image.fromarray(np.asarray(np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8))
-    soft = np.asarray(sharp.filter(ImageFilter.GaussianBlur(blur * len(picture))), dtype=np.float32)
-    noise = rng.standard_normal(picture.shape, dtype=np.float32) * np.float32(255 * grain)
-    return np.asarray(np.clip(soft + noise + 0.5, 0, 255)).astype(np.uint8)
-
-
-def compose(picture: NDArray[np.float32], pixel: NDArray[np.int64], colour: Floats, supersample: int) -> None:
-    """Lay drawn pixels over a picture, in place.
-
-    Args:
-        picture: (size, size, 3) sRGB 0..1.
-        pixel: (N,) flat indices in the picture enlarged by ``supersample``.
-        colour: (N, 3) linear light.
-        supersample: enlargement of what was drawn.
-    """
-    size = len(picture)
-    flat = picture.reshape(-1, 3)
-    if supersample == 1:
-        flat[pixel] = encode(colour)
-        return
-    row, column = np.divmod(pixel, size * supersample)
-    target = row // supersample * size + column // supersample
-    cover = np.bincount(target, minlength=size * size) / supersample**2
-    touched = np.flatnonzero(cover)
-    clipped = np.clip(colour, 0, 1)
-    total = np.stack([np.bincount(target, clipped[:, c], size * size)[touched] for c in range(3)], axis=1)
-    behind = decode(flat[touched]) * (1 - cover[touched, None])
-    flat[touched] = encode(total / supersample**2 + behind)
