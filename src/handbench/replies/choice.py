@@ -6,18 +6,26 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from handbench.replies import declaring, telling
-from handbench.replies.claims import read_claim
+from handbench.replies import declaring, judging, telling
+from handbench.replies.canonical import is_cut_short, read_canonical
+from handbench.replies.claims import read_claim, restates
 from handbench.replies.envelope import Envelope, open_envelope
-from handbench.replies.evidence import BARE, CLASH, DECLARED, FINAL, OFF, Evidence, Kind, bounds, distribution, weigh
+from handbench.replies.evidence import BARE, DECLARED, FINAL, POSSIBLE, PROBABLE, Evidence, Kind
+from handbench.replies.folding import compose
+from handbench.replies.joining import ADDED
+from handbench.replies.mentions import CLASH, OFF, Mention
 from handbench.replies.offlist import says_something_else
 from handbench.replies.options import Prepared, prepare
 from handbench.replies.ranking import ranked_chain
 from handbench.replies.reading import Reading, Status
+from handbench.replies.weighing import bounds, distribution, weigh
 
 _WEAK = ("claim", "words", "label-claim", "number-claim")
 """Rules that read a statement in other words: half of one may turn out to say something else."""
 
+_GOES_ON = re.compile(r"[^\W_]|[.!?。]")
+_WEIGHED = re.compile(r"\b(?:but|however|yet|though|although|while|first|glance|seem\w*|look\w*|not|instead|than)\b")
+_SHOWN = re.compile(r"[:=→>]\W*\Z")
 _EITHER = re.compile(r"\W*(?:either|both|any)(?: of (?:them|these|the two)| one| way| is (?:fine|possible))?\W*")
 
 
@@ -34,17 +42,38 @@ def read_choice(reply: str, options: Sequence[str], *, finish: str = "stop") -> 
     Returns:
         The reading; ``choice`` is set if and only if the status is ``ok``.
     """
-    prepared = prepare(tuple(options))
-    envelope = open_envelope(reply)
+    texts = tuple(options)
+    reading = read_canonical(reply, texts) or _read_freely(reply, texts)
+    if finish != "length" or reading.status is Status.EMPTY:
+        return reading
+    if reading.status is Status.OK and not _may_go_on(reading, reply, texts):
+        return reading
+    return Reading(None, Status.TRUNCATED, "length", None)
+
+
+def _may_go_on(reading: Reading, reply: str, options: tuple[str, ...]) -> bool:
+    """Whether a cut reply that ends with the deciding words may have been about to say something else."""
+    if reading.span is None or _GOES_ON.search(reply, reading.span[1]) is not None:
+        return False
+    said = reply[slice(*reading.span)]
+    if reading.rule.split("-head")[0] in _WEAK:
+        return not said.rstrip().endswith((".", "!", "?"))
+    return reading.rule == "text" and is_cut_short(said, options)
+
+
+def _read_freely(reply: str, options: tuple[str, ...]) -> Reading:
+    prepared = prepare(options)
+    composed, places = compose(reply)
+    envelope = open_envelope(composed)
     if envelope.empty:
         return Reading(None, Status.EMPTY, "empty", None)
     status, choice, rule, span = _read(envelope, prepared)
-    half_said = rule in _WEAK and not envelope.text.rstrip().endswith((".", "!", "?"))
-    if finish == "length" and (status is not Status.OK or half_said):
-        status, choice, rule, span = Status.TRUNCATED, None, "length", None
     if envelope.cut is not None:
         rule = f"{rule}-head-and-tail"
-    return Reading(choice, status, rule, envelope.place(*span) if span is not None else None)
+    if span is not None:
+        span = envelope.place(*span)
+        span = span if places is None else (places[span[0]], places[span[1]])
+    return Reading(choice, status, rule, span)
 
 
 Outcome = tuple[Status, int | None, str, tuple[int, int] | None]
@@ -66,7 +95,8 @@ def _read(envelope: Envelope, prepared: Prepared) -> Outcome:
     if shares is not None:
         found = [item for item in found if item.strength >= 3 and item.start > shares.start]
         found.insert(0, shares)
-    none = telling.NONE_OF_THEM.search(lower)
+    veiled = _veil(lower, mentions)
+    none = telling.NONE_OF_THEM.search(veiled)
     if none is not None:
         item = Evidence(Kind.AFFIRM, frozenset((OFF,)), DECLARED, "none-of-them", *none.span())
         found = sorted([*found, item], key=lambda evidence: evidence.start)
@@ -81,10 +111,23 @@ def _read(envelope: Envelope, prepared: Prepared) -> Outcome:
             return Status.OFF_LIST, None, item.rule, span
         if choice == CLASH:
             return Status.UNPARSED, None, "clash", span
+        if declaring.is_taken_back(lower[item.end : item.end + 200]):
+            return Status.UNPARSED, None, "taken-back", span
         if _contradicted(item, lower, prepared):
             return Status.UNPARSED, None, "contradicted", span
         return Status.OK, choice, item.rule, span
-    return _without_evidence(lower, prepared)
+    if len(mentions) > 1 and all(mention.letter and mention.text for mention in mentions):
+        return Status.UNPARSED, None, "only-options", None
+    denied = frozenset[int]().union(*(item.choices for item in found if item.kind is Kind.DENY))
+    return _without_evidence(lower, veiled, prepared, mentions, denied)
+
+
+def _veil(lower: str, mentions: list[Mention]) -> str:
+    """The text with option texts blacked out, whose own words ("no other finger") say nothing about the answer."""
+    for mention in mentions:
+        if mention.text:
+            lower = lower[: mention.start] + "\x00" * (mention.end - mention.start) + lower[mention.end :]
+    return lower
 
 
 def _decide(found: list[Evidence], lower: str) -> Evidence | None:
@@ -104,49 +147,107 @@ def _decide(found: list[Evidence], lower: str) -> Evidence | None:
         gap = lower[current.end : item.start]
         if len(gap) > 400:
             gap = gap[:200] + gap[-200:]
-        corrected = declaring.CORRECTION.search(gap) is not None
-        if item.strength > current.strength or (corrected and item.kind is Kind.AFFIRM):
+        corrected = item.strength > POSSIBLE and declaring.CORRECTION.search(gap) is not None
+        added = (
+            ADDED.match(gap) is not None and declaring.RETRACTION.search(gap) is None and current.kind is Kind.AFFIRM
+        )
+        if added and item.strength < FINAL:
+            current = _both(current, item)
+            continue
+        settled = current.kind is Kind.HEDGE and item.kind is Kind.AFFIRM and item.choices < current.choices
+        if (
+            item.strength > current.strength
+            or (settled and item.strength >= PROBABLE)
+            or (corrected and item.kind is Kind.AFFIRM)
+        ):
             current = item
+        elif item.strength == POSSIBLE and current.strength <= BARE and not re.search(r"[.\n;]", gap):
+            current = _both(current, item)
         elif item.strength < current.strength and (item.kind is Kind.HEDGE or item.strength < BARE):
             continue
         elif item.strength == current.strength >= DECLARED and not item.verdict and len(gap.split()) > 8:
             current = item
         else:
-            choices = current.choices | item.choices
-            current = Evidence(Kind.HEDGE, choices, current.strength, "several", current.start, item.end)
+            current = _both(current, item)
     return current
 
 
+def _claims_other(before: str, item: Evidence, prepared: Prepared) -> bool:
+    """Whether the words before an answer in its sentence conclude another: "it is the knife, so B"."""
+    if _SHOWN.search(before) is not None or _WEIGHED.search(before) is not None:
+        return False
+    claim = read_claim(before, prepared)
+    return claim.choice is not None and claim.choice not in item.choices
+
+
+def _both(current: Evidence, item: Evidence) -> Evidence:
+    return Evidence(
+        Kind.HEDGE, current.choices | item.choices, max(current.strength, BARE), "several", current.start, item.end
+    )
+
+
 def _contradicted(item: Evidence, lower: str, prepared: Prepared) -> bool:
-    """Whether the sentence beside a bare letter claims another option or speaks of other joints."""
-    if not item.letter or item.strength > BARE:
+    """Whether what stands beside a letter claims another option, or repeats an option with other joints.
+
+    A bare letter is held against every sentence, a declared one against what follows it at once.
+    """
+    if not item.letter or item.verdict:
         return False
     ends = [0, *bounds(lower), len(lower)]
+    following = 0
     for start, end in pairwise(ends):
-        if end <= start or (start <= item.start < end and not lower[item.end : end].strip(" .)\n:")):
+        own = start <= item.start < end
+        if own and _claims_other(lower[start : item.start], item, prepared):
+            return True
+        sentence = lower[item.end : end] if own else lower[start:end]
+        words_said = sentence.strip(" .)\n:")
+        if not words_said or (own and item.labelled):
             continue
-        sentence = lower[start:end] if not start <= item.start < end else lower[item.end : end]
+        following += start >= item.end or own
+        if item.strength > BARE and (start + 1 < item.start or following > 2) and not own:
+            continue
         claim = read_claim(sentence, prepared)
-        if claim.rule == "other-joints" or (claim.choice is not None and claim.choice not in item.choices):
+        if claim.choice is not None and claim.choice not in item.choices:
+            return True
+        if claim.choice is None and (
+            (item.strength <= BARE and claim.rule == "other-joints") or restates(sentence, prepared)
+        ):
             return True
     return False
 
 
-def _without_evidence(lower: str, prepared: Prepared) -> Outcome:
+def _is_own_label(mentions: list[Mention], start: int, end: int, choice: int, lower: str) -> bool:
+    """Whether a letter in a claiming sentence, if there is one, only labels it with the option it claims."""
+    letters = [mention for mention in mentions if mention.letter and start <= mention.start < end]
+    return not letters or (
+        len(letters) == 1 and letters[0].choice == choice and not lower[start : letters[0].start].strip(" ([\"'")
+    )
+
+
+def _without_evidence(
+    lower: str, veiled: str, prepared: Prepared, mentions: list[Mention], denied: frozenset[int]
+) -> Outcome:
     """What a reply without a declared answer amounts to."""
-    every = telling.ALL_OF_THEM.search(lower)
+    every = telling.ALL_OF_THEM.search(veiled)
     if every is not None:
         return Status.HEDGED, None, "all-of-them", every.span()
-    refusal = telling.REFUSAL.search(lower)
+    refusal = telling.REFUSAL.search(veiled)
     if refusal is not None:
         return Status.REFUSED, None, "refusal", refusal.span()
     ends = [0, *bounds(lower), len(lower)]
     chosen: tuple[int, str, tuple[int, int]] | None = None
     for start, end in pairwise(ends):
-        claim = read_claim(lower[start:end], prepared)
-        if claim.rule in ("other-joints", "mixed-claim", "graded"):
+        sentence = lower[start:end]
+        if sentence.rstrip().endswith("?") and judging.YES_START.match(lower[end : end + 12]):
+            sentence = sentence.rstrip().rstrip("?")
+        claim = read_claim(sentence, prepared)
+        if claim.rule == "mixed-claim" and not prepared.short and not prepared.hands:
+            continue
+        if claim.rule in ("other-joints", "joints-missing", "mixed-claim", "graded"):
             return Status.UNPARSED, None, claim.rule, None
         if claim.choice is not None:
+            if claim.choice in denied or not _is_own_label(mentions, start, end, claim.choice, lower):
+                return Status.UNPARSED, None, "denied-or-labelled-otherwise", None
             if chosen is not None and chosen[0] != claim.choice:
                 return Status.HEDGED, None, "several-claims", (chosen[2][0], end)
             chosen = (claim.choice, claim.rule, (start, end))
@@ -155,7 +256,7 @@ def _without_evidence(lower: str, prepared: Prepared) -> Outcome:
     either = _EITHER.fullmatch(lower)
     if either is not None:
         return Status.HEDGED, None, "either", either.span()
-    other = says_something_else(lower, prepared)
+    other = None if mentions else says_something_else(lower, prepared)
     if other is not None:
         return Status.OFF_LIST, None, "other-text", other
     return Status.UNPARSED, None, "nothing-usable", None

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from handbench.replies.folding import fold
+from handbench.replies.patterns import words
 
 HEAD, TAIL = 2000, 6000
 
@@ -28,14 +29,15 @@ _INST_END = re.compile(r"\[/INST\]", re.IGNORECASE)
 _ROLE = r"[ \t#>*_<|]*(?:assistant|ai|bot|model|chatgpt|gpt|response)[*_>| \t]*(?::[*_]*|\n|$)"
 _ANSWERER = re.compile(rf"(?:^|(?<=\n)){_ROLE}", re.IGNORECASE)
 _ASKER = re.compile(r"(?:^|(?<=\n))[ \t#>*_]*(?:user|human|system)[*_ \t]*(?::|\n)", re.IGNORECASE)
-_BOX = re.compile(r"\\+f?boxed\s*\{|<\|begin_of_box\|>")
+_BOX = re.compile(r"\\+(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
 _TAG = re.compile(
-    r"<(/?)(?:final[_ -]?)?(?:answer|final|choice|option|solution|response|result|output|label|prediction|letter)>"
+    r"<(/?)(?:final[_ -]?)?(?:answer|ans|final|choice|option|solution|response|result|output|label|prediction|letter)>"
     r"|<\|(begin|end)_of_solution\|>|<\|end_of_box\|>",
     re.IGNORECASE,
 )
 _HTML = re.compile(r"</?(?:b|i|strong|em|p|br|div|span|u|code|h[1-6]|mark|li|ul|ol|td|tr|table)\b[^<>\n]{0,60}>")
 _FENCE = re.compile(r"'{3,}[ \t]*[a-zA-Z]*|~{3,}[a-zA-Z]*")
+_STRUCK = re.compile(r"~~[^~\n]{1,120}~~")
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)|boldsymbol|mbox|bf|rm|left|right|displaystyle)\b")
 _MARKUP = re.compile(r"[*~\\${}|]+|(?<![^\W_])_+|_+(?![^\W_])")
 _LINE_START = re.compile(r"(?:^|(?<=\n))[ \t]*(?:#{1,6}|[>•▪‣◦+-]+)(?=[ \t])[ \t#>•▪‣◦+-]*")
@@ -44,70 +46,13 @@ _PAIR = re.compile(
     r"([\"'])([^\"'\n{}]{1,40})\1\s{0,20}:(?!\s{0,20}\{)\s{0,20}"
     r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?|\[[^\[\]{}]*\]?|[^,}\n]*)"
 )
-_ANSWER_KEYS = frozenset(
-    [
-        "answer",
-        "final_answer",
-        "finalanswer",
-        "correct_answer",
-        "ans",
-        "choice",
-        "final_choice",
-        "option",
-        "correct_option",
-        "selected_option",
-        "selected",
-        "selection",
-        "label",
-        "prediction",
-        "predicted",
-        "result",
-        "output",
-        "response",
-        "letter",
-        "answer_letter",
-        "option_letter",
-        "choice_letter",
-        "final",
-        "best_option",
-        "chosen_option",
-        "chosen",
-        "answer_choice",
-        "correct_choice",
-        "selected_answer",
-        "verdict",
-        "decision",
-        "pick",
-        "value",
-        "gesture",
-        "class",
-        "category",
-        "solution",
-        "answer_text",
-        "selected_choice",
-        "correct",
-        "your_answer",
-        "respuesta",
-        "réponse",
-        "reponse",
-        "antwort",
-        "risposta",
-        "resposta",
-        "ответ",
-        "答案",
-        "正解",
-        "答え",
-        "정답",
-        "답",
-        "jawaban",
-        "antwoord",
-        "odpowiedź",
-        "cevap",
-        "đáp_án",
-        "الإجابة",
-        "उत्तर",
-        "svar",
-    ]
+_ANSWER_KEYS = words(
+    "object item target thing action intent intention meaning emotion activity pose sign relation answer final_answer finalanswer correct_answer ans choice final_choice option correct_option "
+    "selected_option selected selection label prediction predicted result output response letter "
+    "answer_letter option_letter choice_letter final best_option chosen_option chosen answer_choice "
+    "correct_choice selected_answer verdict decision pick value gesture class category solution "
+    "answer_text selected_choice correct your_answer respuesta réponse reponse antwort risposta "
+    "resposta ответ 答案 正解 答え 정답 답 jawaban antwoord odpowiedź cevap đáp_án الإجابة उत्तर svar"
 )
 
 
@@ -149,9 +94,9 @@ def _as_line(found: re.Match[str]) -> str:
 
 
 def _phrase(length: int) -> str:
-    for words in ("\nfinal answer:", "\nfinal:", "\nans:"):
-        if len(words) <= length:
-            return words.ljust(length)
+    for phrase in ("\nfinal answer:", "\nfinal:", "\nans:"):
+        if len(phrase) <= length:
+            return phrase.ljust(length)
     return "\n" + ":".rjust(length - 1)
 
 
@@ -216,8 +161,8 @@ def _without_markup(text: str) -> str:
         text = _TAG.sub(_tag, text)
         text = _HTML.sub(_blank, text)
         text = _LATEX.sub(_blank, text)
-    if "'''" in text or "~~~" in text:
-        text = _FENCE.sub(_as_line, text)
+    if "~~" in text:
+        text = _STRUCK.sub(_blank, text)
     if "{" in text:
         text = _PAIR.sub(_pair, text)
     text = _MARKUP.sub(_blank, text)
@@ -243,6 +188,7 @@ def open_envelope(reply: str) -> Envelope:
     text = _END_TOKEN.sub(_end, text) if "<" in text or "[" in text else text
     empty = not thought and not unfinished and _NOTHING.match(text) is not None
     if not empty:
+        text = _FENCE.sub(_as_line, text) if "'''" in text or "~~~" in text else text
         text = _without_markup(_without_roles(text))
     return Envelope(text, start, cut, skipped, empty, unfinished, thought)
 

@@ -74,3 +74,27 @@ def fold(text: str) -> str:
         Text of the same length, case kept; ``fold(text).lower()`` has that length too.
     """
     return text.translate(_ASCII_SPACES if text.isascii() else _TABLE)
+
+
+def compose(text: str) -> tuple[str, list[int] | None]:
+    """Letters and the accents behind them as one character each.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The composed text, and for each of its characters and its end the place in ``text``; None where nothing moved.
+    """
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text, None
+    parts: list[str] = []
+    places: list[int] = []
+    start = 0
+    for end in range(1, len(text) + 1):
+        if end < len(text) and unicodedata.combining(text[end]):
+            continue
+        part = unicodedata.normalize("NFC", text[start:end])
+        parts.append(part)
+        places.extend([start] * len(part))
+        start = end
+    return "".join(parts), [*places, len(text)]

@@ -37,21 +37,21 @@ OPTION_NOUN = {
 }
 _ADVERB = (
     "the|la|le|el|il|los|las|les|de|die|das|der|den|het|o|a|η|to|likely|probably|definitely|certainly|clearly|surely|indeed"
-    "|just|simply|still|actually|obviously|undoubtedly|again|then|either|entweder|soit|bien|sicher|wohl|zeker|точно"
+    "|just|simply|still|actually|obviously|undoubtedly|again|either|entweder|soit|bien|sicher|wohl|zeker|точно"
     "|именно|claramente|sicuramente|certainement"
 )
 _NOUN = f"(?:{any_of(OPTION_NOUN)}|{ANSWER_NOUN})"
 _GLUE = re.compile(rf"(?:[\s\"'(\[<*]|{START}(?:{_NOUN}|{_ADVERB}))\Z")
 _INTERJECTION = (
-    "ok(?:ay)?|sure|yes|yeah|yep|right|well|h+m+|alright|of course|certainly|absolutely|great|thanks?|thank you|gladly"
+    "ok(?:ay)?|sure|easy|simple|definitely|clearly|surely|undoubtedly|(?:without|beyond) (?:a |any )?doubt|no doubt|honestly|yes|yeah|yep|right|well|h+m+|alright|of course|certainly|absolutely|great|thanks?|thank you|gladly"
     "|good question|no(?!\\.)|nope|wait|sorry|oops|oh|ah|actually|correction|ugh|let me see|here you go|here it is|voilà"
     "|oui|bien sûr|d'accord|ja|sí|si|claro|da|да|хорошо|конечно|так|tak|はい|네|예|好的|好|嗯|evet|tabii|ya|vâng|dạ|हाँ|जी"
-    "|نعم|sim|sì|certo|gut|klar|gerne|natürlich|natuurlijk|nein|non|não|nee|нет|nie|não"
+    "|نعم|sim|sì|certo|gut|klar|gerne|natürlich|natuurlijk|nein|non|não|nee|нет|nie|ich|yo|io|eu|ben|я|저는|나는|私は|我|em|tôi|saya"
 )
 _FILLER = re.compile(rf"[\s\"'(\[<>,:.!?-]*(?:(?:{_INTERJECTION}){STOP}[\s\"'(\[<>,:.!?-]*){{0,4}}\Z")
 
 _CONJUNCTION = {
-    "en": "and/or|or also|as well as|or maybe|or possibly|or perhaps|or even|or|and|nor|through|to",
+    "en": "and/or|or also|and also|or else|and maybe|and perhaps|and possibly|as well as|or maybe|or possibly|or perhaps|or even|or|and|nor|through|to",
     "de": "oder|und|noch|bis",
     "fr": "ou|et|ni",
     "es": "o|u|y|ni",
@@ -79,11 +79,13 @@ _CONJUNCTION = {
     "ko": "또는|혹은|이나|나|와|과|하고",
 }
 _SIGN = r"(?:[,/&|+~、-]|\.(?= (?:and|or|und|oder|et|ou|y|o|e) ))"
+_BLANK = r"[ \"'(\[]{0,3}"
+_AND = rf"{any_of(_CONJUNCTION)}(?![a-z])"
 LINK = re.compile(
-    rf"[ \"')\]]{{0,3}}{_SIGN}?[ \"'(\[]{{0,3}}(?:{any_of(_CONJUNCTION)}(?![a-z]))?[ \"'(\[]{{0,3}}"
-    rf"(?:{_NOUN} )?[ \"'(\[]{{0,2}}"
+    rf"[ \"')\]]{{0,3}}(?:{_SIGN}{_BLANK}(?:{_AND})?|{_AND}){_BLANK}(?:(?:the|a|an) )?(?:{_NOUN} )?{_BLANK}|[ \"'()\[\]]{{1,4}}"
 )
 
+CONJUNCTION = re.compile(rf" {_AND}")
 _NUMBER = {
     "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5, "5th": 5,
     "sixth": 6, "6th": 6, "seventh": 7, "7th": 7, "eighth": 8, "8th": 8, "last": 0,
@@ -106,7 +108,8 @@ _ORDINAL_NOUN = (
     "|утверждение|ответ|opcja|odpowiedź|seçenek|cevap"
 )
 ORDINAL = re.compile(
-    rf"{START}(?P<word>{'|'.join(_NUMBER)}) (?:{_ORDINAL_NOUN}){STOP}"
+    rf"{START}(?P<word>{'|'.join(_NUMBER)}) (?:{_ORDINAL_NOUN}){STOP}(?!\s?[:=]?\s?[\"'(]?[a-h]{STOP})"
+    rf"|(?<=is the )(?P<last>{'|'.join(_NUMBER)})(?=[.!]?\s*(?:\n|\Z))"
     r"|\b(?:option|choice|answer|statement|alternative|opción|opção|opzione|optie|вариант|antwort|réponse|pilihan)"
     rf" (?:number |no\.? ?|nr\.? ?)?#?(?P<digit>\d{{1,2}}|{'|'.join(_CARDINAL)}){STOP}(?![.:]\d|%| ?(?:fingers?|hands?){STOP})"
     r"|第 ?(?P<cjk>[一二三四五六七八1-8]) ?(?:个|個|项|項|种|種|番目)(?:の|选项|選項|答案|陈述|選択肢|文)*"
@@ -120,11 +123,17 @@ def ordinal_index(found: re.Match[str], count: int) -> int:
     """Index (from 0) that an ordinal names in a list of ``count``."""
     if found["ko"]:
         return _KOREAN[found["ko"]] - 1
-    word = found["word"] or found["digit"] or found["cjk"] or found["cjk2"] or found["ja"]
+    word = found["word"] or found["last"] or found["digit"] or found["cjk"] or found["cjk2"] or found["ja"]
     if word.isdecimal():
         return int(word) - 1
     value = {**_NUMBER, **_CARDINAL, **_CJK}[word]
     return value - 1 if value else count - 1
+
+
+ADDED = re.compile(
+    r"[\s\"')\].,…]*(?:(?:or|and|oder|und|ou|et|или|либо|lub|albo|veya|hoặc|atau|eller|of|oppure)(?: also| else| maybe| perhaps| possibly)?"
+    rf"{STOP}|或|还是|または|또는|أو|या)[\s\"'(\[]*"
+)
 
 
 def strip_glue(left: str) -> str:

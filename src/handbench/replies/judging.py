@@ -8,7 +8,8 @@ from handbench.replies.declaring import ANSWER_NOUN
 from handbench.replies.joining import OPTION_NOUN
 from handbench.replies.patterns import START, STOP, any_of, whole
 
-_MARK = r"[\s\"')\].,:;|—–-]*"
+_MARK = r"[\s\"'()\].,:;|—–-]*"
+_CLOSE = r"[\s\"'()\]|:]*(?:- )?"
 _OPEN = r"[\s\"'(\[<:]*\Z"
 _NOUN = f"(?:{any_of(OPTION_NOUN)}|{ANSWER_NOUN})"
 
@@ -17,7 +18,7 @@ _NOUN = f"(?:{any_of(OPTION_NOUN)}|{ANSWER_NOUN})"
 _NEGATOR = {
     "en": "not|cannot be|never|neither|nor|no longer|ruled? out|ruling out|rules out|exclud\\w+|eliminat\\w+|discard\\w*"
     "|reject\\w*|dismiss\\w*|instead of|rather than|other than|unlike|against|over|versus|vs\\.?|wrong|incorrect|false"
-    "|except(?: for)?|apart from|cross(?:ed|ing)? out|avoid\\w*|disqualif\\w+|rule|without|anything but|far from",
+    "|except(?: for)?|apart from|cross(?:ed|ing)? out|avoid\\w*|disqualif\\w+|rule|without|anything but|far from|unlikely|implausible|improbable|impossible",
     "de": "nicht|kein(?:e|er|es)?|weder|noch|ausschließen|statt|anstatt|falsch|außer|ausgeschlossen",
     "fr": "pas|n'est|ni|exclus|j'exclus|élimine|j'élimine|faux|sauf|écarte|j'écarte",
     "es": "no|no es|ni|descarto|excluyo|en vez de|en lugar de|excepto|salvo|elimino|nunca",
@@ -45,12 +46,12 @@ DENY_LEFT = re.compile(
     rf"(?: (?:{_BETWEEN})| ?{_NOUN}){{0,4}}{_OPEN}"
 )
 _DENIAL = re.compile(
-    r"(?<![^\W_])(?:not|never|cannot|hardly|neither|nor|without|nobody|unlikely|impossible|nicht|kein\w*|weder|pas|jamais|non|nunca"
+    r"(?<![^\W_])(?:not|never|cannot|hardly|neither|nor|without|nobody|unlikely|impossible|hard to (?:believe|imagine|accept)|least|worst|lowest|wrong|incorrect|mistaken|mistake|false|doubt\w*|nicht|kein\w*|weder|pas|jamais|non|nunca"
     r"|não|nem|niet|geen|не|нельзя|nie|ani|inte|ikke|không|bukan|tidak|değil|ليس|ليست|नहीं|no)(?![^\W_])"
     r"|n't(?![^\W_])|不|没|沒|ない"
 )
 _NO_DENIAL = re.compile(
-    r"(?:without (?:a|any) |no |beyond |not a |not in )(?:shadow of )?doubts?|not only|no question|why not|no further"
+    r"(?:without (?:a |any )?|no |beyond |not a |not in )(?:shadow of )?doubts?|not only|no question|why not|no further"
     r"|ohne zweifel|sans (?:aucun )?doute|sin (?:ninguna )?duda|senza dubbio|sem dúvida|без сомнен\w+|no\."
 )
 _BREAK = re.compile(
@@ -60,9 +61,9 @@ _BREAK = re.compile(
 _CONCESSION = {
     "en": "while|although|though|even if|even though|despite|at first|initially|originally|previously|earlier|i first"
     "|first thought|first said|first impression|i thought|i had thought|whether|if|unless|compar\\w+|confus\\w+|distract\\w+"
-    "|someone|some (?:people|might|would)|one (?:might|could|may)|you (?:might|may|could)|users?|suppos\\w+|assum\\w+|tempt\\w+"
-    "|similar to|resembl\\w+|says|asks?|asked|wants?|told|between|considering|consider|looking at|look at|output|mistaken for"
-    "|would need|requires?|for example|such as|e\\.g|previous\\w*|instruct\\w+|should output|should say",
+    "|someone|some (?:people|might|would)|one (?:might|could|may)|you (?:might|may|could)|users?|(?<!i )suppos\\w+|(?<!i )assum\\w+|tempt\\w+"
+    "|similar to|resembl\\w+|says|reads|written|printed|asks?|asked|wants?|told|between|considering|consider|looking at|look at|output|mistaken for"
+    "|would need|requires?|for example|such as|e\\.g|previous\\w*|others|other (?:people|models|users)|colleague|friend|teacher|student|(?:he|she|they|people) (?:choose|chose|say|said|think|thinks|picked|answered)|instruct\\w+|should output|should say|second choice|second best|runner-up|followed by|alternatively|fallback|format",
     "de": "obwohl|zwar|wenn|falls|ob|zuerst|zunächst|anfangs|auf den ersten blick",
     "fr": "bien que|même si|si|d'abord|au début|à première vue",
     "es": "aunque|al principio|si|a primera vista",
@@ -80,17 +81,25 @@ ALL_BUT_LEFT = re.compile(
     rf"|(?:alle \w+ außer|toutes? .{{0,20}}sauf|todas? .{{0,20}}(?:excepto|menos|salvo)|tutte .{{0,20}}tranne"
     rf"|все .{{0,20}}кроме|除了){_OPEN}"
 )
+SECOND_LEFT = re.compile(
+    rf"{START}(?:second (?:choice|best|option|guess)|next best|runner-up|followed by|then|alternatively|fallback)[\s:,=\"'(]*\Z"
+)
+NONE_BUT_LEFT = re.compile(
+    rf"\b(?:nothing|none|no (?:option|choice|answer|statement)) (?:but|except(?: for)?|other than|besides)(?: (?:the|{_NOUN}))*{_OPEN}"
+)
 BETWEEN_LEFT = re.compile(
-    rf"{START}(?:between|torn|undecided|zwischen|entre|tra|fra|tussen|между|між|między|mezi|arasında|antara|giữa|mellan)"
+    rf"{START}(?:between|among|out of|torn|undecided|zwischen|entre|tra|fra|tussen|между|між|między|mezi|arasında|antara|giữa|mellan)"
     rf"(?: (?:the|{_NOUN}))*{_OPEN}|在{_OPEN}"
 )
 
 # --- right ----------------------------------------------------------------------------------------------------------
 
 _SUFFIX = (
-    "です|だ|だと思います|だと思う|でしょう|と思います|となります|になります|を選びます|を選択します|であると考えます|である|です|입니다"
+    "일 것입니다|일 것 같습니다|인 것 같습니다|です|だ|だと思います|だと思う|でしょう|と思います|となります|になります|を選びます|を選択します|であると考えます|である|です|입니다"
     "|이다|이에요|예요|이라고 생각합니다|라고 생각합니다|(?:을|를) (?:선택합니다|선택하겠습니다|고르겠습니다|고릅니다)|이 됩니다"
     "|है|हैं|होगा|'?d[ıiuü]r|olmalı|olacaktır|seçeneği|şıkkı|seçeneğidir|şıkkıdır|'?[yn]?[ıiuü] seçiyorum|ครับ|ค่ะ|nhé|ạ"
+    "|here|on this one|for this (?:one|image|picture|question)|in (?:this|the) (?:case|image|picture|photo)|overall|instead|too|though"
+    "|to me|for me|i think|i believe|i guess|i'd say|i would say|as (?:my|the) (?:final )?answer|of the two"
     "|option|choice|answer|wählen|nehmen|sagen|tippen|선택지|番|项|項|了|吧"
 )
 NOTHING_RIGHT = re.compile(rf"[\s\"')\]>.,:;!…|-]*(?:(?:{_SUFFIX})[\s\"')\].,:;!]*)?\Z")
@@ -104,14 +113,14 @@ _BECAUSE = (
 )
 _EXPLAIN = (
     f"{_BECAUSE}|since|as|for|given|based|with|where|which|holds|fits|here|in this|according|i think|i believe|judging"
-    "|when looking|and (?:not|the|i|this|that|it)|but|not|over|from|da|car|pues|pois|bo"
+    "|when looking|and (?:not|the|i|this|that|it)|but|not|over|than|from|da|car|pues|pois|bo"
 )
 EXPLAIN_RIGHT = re.compile(
     rf"[\s\"')\]]*(?:{_SHARE}[\s.)\]]*\Z|[,(;—–]|[.-]+ |(?:{_EXPLAIN}){STOP}|因为|因為|由于|なぜなら|왜냐하면|から)"
 )
 # After "A", which may be an article, only what can not follow an article.
 EXPLAIN_A_RIGHT = re.compile(
-    rf"[\s\"')\]]*(?:{_SHARE}[\s.)\]]*\Z|[,(;—–]|[.-]+ |(?:{_BECAUSE}|since){STOP}|因为|因為|由于|から)"
+    rf"[\s\"')\]]*(?:{_SHARE}[\s.)\]]*\Z|[,(;—–]|[.-]+ |(?:{_BECAUSE}|since|but|and|or){STOP}|因为|因為|由于|から)"
 )
 QUESTION_RIGHT = re.compile(r"[\s\"')\].]*\?")
 _YES_WORD = (
@@ -124,15 +133,15 @@ _NO_WORD = (
     "|yanlış|không|sai|tidak|salah|bukan|خطأ|لا|غير صحيح|नहीं|गलत|nej|fel|nei|nem|όχι"
 )
 _YES_SIGN, _NO_SIGN = "✓|✔|✅|☑|√|👍|⭕|🟢", "✗|✘|❌|×|✖|👎|❎|☒|🔴|🚫"
-_SHUT = r"(?![^\W_]) ?(?:[\s.,;:!)\]|]|\Z)"
-_QUALITY = "correct|right|true|accurate|best|answer|valid|one|only|match|choice|option|solution|pick|supported|consistent|closest"
+_SHUT = r"(?![^\W_])\s*(?:[.,;:!()\]|]|\Z)"
+_QUALITY = "correct|right|true|accurate|best|answer|valid|one|only|match|choice|option|solution|pick|supported|consistent|compatible|closest"
 _QUALIFIER = "clearly|definitely|obviously|certainly|indeed|also|the|actually|really|most|simply|undoubtedly|therefore|thus|a|my|still|just"
 _AFFIRM = {
-    "en": rf"(?:is|are|was|seems|looks|must be|has to be|appears(?: to be)?|should be|=) (?:(?:{_QUALIFIER}) ){{0,3}}"
-    rf"(?:{_QUALITY})(?! (?:side|hand|if|only if|when|about|for the first|but){STOP})"
+    "en": rf"(?:is|are|was|(?:seems|looks|appears)(?: to be)?|must be|has to be|should be|=) (?:(?:{_QUALIFIER}) ){{0,3}}"
+    rf"(?:{_QUALITY})(?! (?:side|hand|if|only if|when|about|for the first|but|next|there|of){STOP})"
     r"|(?:is|seems|looks|appears) (?:far |much |slightly |a bit |clearly )?(?:the )?(?:more|most) (?:likely|plausible|probable"
-    r"|convincing|fitting|accurate|appropriate|reasonable)|is (?:likelier|better|a better (?:fit|match)|the better \w+)"
-    rf"|(?:match(?:es)?|agrees?|fits?|holds?|applies|stands?|remains?|wins|corresponds|describes|works|survives)"
+    r"|convincing|fitting|accurate|appropriate|reasonable)|(?:it (?:is|must be|has to be)|would be my (?:choice|answer|pick|guess)|is my (?:choice|answer|pick|guess)|is what i (?:see|choose|pick|would \w+))(?=[\s.!]*\Z)|is (?:likelier|better|a better (?:fit|match)|the better \w+)"
+    rf"|(?:match(?:es)?|agrees?|fits?|holds?|applies|stands?|remains?|wins|corresponds|works|makes sense|survives|describes (?:(?:the|this) (?:image|picture|photo|scene|hand|situation|pose)|it|what))"
     rf"(?: (?:is|the|best|with|true|well|up|to|what|better|here|see))*(?! (?:neither|no|not|only if){STOP}){STOP}",
     "de": "ist (?:die |das )?(?:richtig\\w*|korrekt\\w*|wahr)|stimmt(?! nicht)|trifft zu|passt(?! nicht)",
     "fr": "est (?:la |le )?(?:bonne|correct\\w*|juste|vrai\\w*|exact\\w*)|convient",
@@ -146,13 +155,19 @@ _AFFIRM = {
     "vi": "là (?:đúng|đáp án đúng|chính xác)",
     "id": "(?:adalah )?(?:yang )?(?:jawaban yang )?(?:benar|tepat)",
     "ar": "(?:هو|هي) (?:الصحيح\\w*|الإجابة|الجواب)",
-    "hi": "(?:ही )?सही है",
+    "hi": "(?:ही )?सही (?:(?:उत्तर|विकल्प|जवाब) )?है",
     "nordic": "är (?:rätt|korrekt|riktig\\w*)|er (?:riktig\\w*|korrekt|rigtig\\w*)|on oikein",
     "zh": "(?:是|最|才是|选项)?(?:正确|正確|对的|對的|符合)",
     "ja": "(?:が|は)(?:正しい|正解|適切|合って|答え)",
     "ko": "(?:이|가|은|는)? ?(?:정답|맞|옳)",
 }
-AFFIRM_RIGHT = re.compile(rf"{_MARK}(?:{any_of(_AFFIRM)}|(?:{_YES_WORD}){_SHUT}|{_YES_SIGN})")
+AFFIRM_RIGHT = re.compile(rf"{_CLOSE}{any_of(_AFFIRM)}|{_MARK}(?:(?:{_YES_WORD}){_SHUT}|{_YES_SIGN})")
+# A text may itself stand in a sentence about the scene: "the fork is right of the knife" is no verdict.
+AFFIRM_TEXT_RIGHT = re.compile(
+    rf"{_MARK}(?:(?:is|seems|must be|has to be) (?:(?:clearly|definitely|most|the) ){{0,3}}(?:correct|true|accurate|answer"
+    rf"|(?:right|best|correct) (?:answer|choice|option|one|label|description|match))(?! (?:if|only if|when)){STOP}"
+    rf"|is (?:what i|my) (?:would )?(?:choose|pick|select|answer|choice|pick)|(?:fits|matches|applies) best{STOP}|(?:{_YES_WORD}){_SHUT}|{_YES_SIGN})"
+)
 _DENY = {
     "en": r"(?:is|are|was|were|seems?|looks?|would be|can|could|does|do|did|must|should|has|have|will|would|might) ?"
     r"(?:clearly |definitely |also |both |all |probably |obviously |certainly |simply |likely |most |just |therefore |thus "
@@ -177,14 +192,42 @@ _DENY = {
     "hi": "नहीं|गलत",
     "nordic": "är (?:fel|inte)|er (?:feil|ikke|forkert)|ei ole|on väärin",
     "zh": "(?:是|选项)?(?:错误?|錯|不对|不對|不正确|不正確|不符|可以排除|被排除)",
-    "ja": "(?:は|が)?(?:誤り|間違|正しくない|違)|では?(?:ない|なく|ありません)|じゃない",
-    "ko": "(?:이|가|은|는) ?(?:아니|아닙|틀|오답)",
+    "ja": "(?:は|が)?(?:誤り|間違|正しくない|正しくあり|違|正解では|答えでは|不正解)|では?(?:ない|なく|ありません)|じゃない",
+    "ko": "(?:이|가|은|는)? ?(?:(?:정답|답|옳|맞)\\w? ?)?(?:아니|아닙|않|틀|오답)",
 }
-DENY_RIGHT = re.compile(rf"{_MARK}(?:{any_of(_DENY)}|(?:{_NO_WORD}){_SHUT}|{_NO_SIGN})")
+DENY_RIGHT = re.compile(rf"{_CLOSE}{any_of(_DENY)}|{_MARK}(?:(?:{_NO_WORD}){_SHUT}|{_NO_SIGN})")
 CONDITION_RIGHT = re.compile(
-    rf"[\s\"')\]]*(?:says?|states?|claims?|reads|describes|mentions?|might|may|could|would|needs?|requires?){STOP}"
+    rf"[\s\"')\]]*(?:says?|states?|claims?|reads|describes(?! (?:it|what|(?:the|this) (?:image|picture|photo|scene|hand|situation|pose)))|mentions?|might|may|could|would(?! be my)|needs?|requires?){STOP}"
     rf"|[\s\"')\],]*(?:if|unless|when|only if|assuming|provided|otherwise|or else|falls|wenn|si|se|als|если|jeśli|jika|nếu){STOP}"
 )
+CONDITIONAL_LEFT = re.compile(
+    r"\W*(?:if|when|should|wenn|falls|si|se|если|jeśli|als|jika|nếu)(?! (?:i|you|we) (?:had|have|must|need|were|ask|look)|,| so,| not,"
+    rf"| forced| pressed){STOP}|如果|若"
+)
+ASKING_LEFT = re.compile(
+    rf"{START}(?:please|which|do you|would you|bitte){STOP}|请|\A\W*(?:choose|select|pick|(?:answer|reply|respond) with){STOP}"
+)
+# A verdict that its end turns round, where the verb comes last.
+TURNED_RIGHT = re.compile(r"[^,.;\n]{0,12}?(?:아니|아닙|않|ない|ありません|नहीं|değil)")
+BOTH_LEFT = re.compile(
+    rf"{START}(?:both|either|entweder|soit|o bien|либо|beide|sowohl|ambos|ambas|entrambi|entrambe|les deux|zarówno)\W*\Z"
+)
+BOTH_RIGHT = re.compile(
+    r"\W*(?:could|may|might|can|would)(?: both| all| each| equally| well| also)*(?: be)? (?:right|correct|possible|plausible|true|fit"
+    rf"|apply|valid|the answer|work){STOP}"
+    r"|\W*(?:are|seem|look|sind|sont|son|sono|são|zijn|är|są)(?: \w+)? (?:possible|plausible|equally|likely|möglich|possibles|posibles"
+    rf"|possibili|possíveis|mogelijk|möjliga|możliwe){STOP}|\W*(?:возможны|都有可能|都可能)"
+)
+INSTEAD_LEFT = re.compile(
+    rf"{START}(?:rather than|instead of|unlike|(?:an)?statt|au lieu de|plutôt que|en (?:vez|lugar) de|em vez de|invece di|in plaats van"
+    rf"|вместо|zamiast|i stället för)(?: (?:the|{_NOUN}))*{_OPEN}"
+)
+CHANGED_LEFT = re.compile(
+    rf"{START}(?:chang|switch|revis|mov|updat|correct)\w*[^.;\n]{{0,40}} from(?: {_NOUN})?{_OPEN}"
+)
+WRONG_BEFORE_BUT = re.compile(rf"{START}(?:wrong|incorrect|false|excluded|ruled out|eliminated|falsch|fausses?){STOP}")
+YES_SIGN_LINE = re.compile(rf"[\s\"'(\[>-]*(?:{_YES_SIGN}|[👉➡])[\s\"'(\[:>-]*\Z")
+NO_SIGN_LINE = re.compile(rf"[\s\"'(\[>-]*(?:{_NO_SIGN})[\s\"'(\[:>-]*\Z")
 NOMINAL_RIGHT = re.compile(
     r"[\s\"')\]]{0,3}(?:hand )?(?:gestures?|signs?|poses?|signals?|hand|labels?|class|category|option|symbol|shape|emotion"
     rf"|expression|emoji|one|action|finger(?:s)?|digits?){STOP}[\s\"')\].,:;!]*\Z"
@@ -209,3 +252,8 @@ def concedes(left: str) -> bool:
     signs = (",", ":", "—", " but ", " yet ", " so ", " however ")
     start = max(left.rfind(sign) for sign in signs) + 1
     return _CONCEDES.search(left, start) is not None
+
+
+def weighs(left: str) -> bool:
+    """Whether words of weighing or supposing stand anywhere left of a mention in its sentence."""
+    return _CONCEDES.search(left) is not None

@@ -6,19 +6,24 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from handbench.replies.joining import LINK, ORDINAL, ordinal_index
-from handbench.replies.options import LATIN, Prepared, key
+from handbench.replies import judging, telling
+from handbench.replies.joining import CONJUNCTION, LINK, ORDINAL, ordinal_index
+from handbench.replies.options import LATIN, Prepared, find_texts
 
 OFF = -1  # a letter or ordinal beyond the list
 CLASH = -2  # a letter next to the text of another option
 
 _LETTER = re.compile(
-    rf"(?<![{LATIN}])(?<![{LATIN}]['.])(?<![0-9a-z]-)(?<![A-Z][A-Z]-)(?<!\d )(?<!°)(?<![Nn]/)([A-Z])"
-    rf"(?![{LATIN}+#°&]|-[a-z]|'[a-z]{{2}}|\.[A-Za-z]|/[Aa](?![{LATIN}]))"
+    rf"(?<![{LATIN}])(?<![{LATIN}]['.])(?<![0-9a-z]-)(?<![A-Z][A-Z]-)(?<!\d )(?<!°)(?<![Nn]/)(N(?!/[Aa](?![{LATIN}]))|[A-MO-Z])"
+    rf"(?![{LATIN}#°&]|\+(?![A-Z])|-[a-z]|'(?!d[ıiuü]r)[a-z]{{2}}|\.[A-Za-z](?![A-Za-z]))"
 )
 _SMALL = re.compile(
     r"(?:\A|(?<=[\n(\[<\"':=])|(?<=[:=-] )|(?<=\bis )|(?<=\boption )|(?<=\bchoice )|(?<=\banswer )|(?<=\bletter ))"
     r" {0,6}([a-z])(?=[ )\]>.,;:!\"']*(?:\n|\Z)|[)\].:][ \"'])"
+)
+_NAMED_I = re.compile(r"(?:[Aa]nswer|[Oo]ption|[Cc]hoice)(?: is)?:? ?[\"'(]?\Z")
+_WORD_BEHIND = re.compile(
+    r" (?!(?:mà|mais|sino|sondern|ma|maar|lecz|ale|melainkan|utan|men|pero|mas|bal|değil)\b)[a-zà-ɏ]{2,}"
 )
 _APPOSITION = re.compile(r"[\s)\].:\"'>=,(\[-]{1,12}\Z")
 _IN_BRACKETS = re.compile(r"[\s\"',.]{0,3}[(\[]\s?(?:option |choice |answer )?\Z")
@@ -28,20 +33,25 @@ _LONE_HOMOGLYPH = re.compile(r"(?:\A|:)[\s\"'(\[]*([АВСЕНΑΒΕΗ])[\s\"')\
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention: its place, its option (or ``OFF`` or ``CLASH``), and whether letter or text gave it."""
+    """One mention: its place, its option (or ``OFF`` or ``CLASH``), and whether letter, text or ordinal gave it."""
 
     start: int
     end: int
     choice: int
     letter: bool
     text: bool
+    ordinal: bool = False
 
 
 def _letters(text: str, prepared: Prepared) -> list[Mention]:
     found = []
     for match in _LETTER.finditer(text):
         index = ord(match[1]) - 65
-        if match[1] == "I" and prepared.count < 9:
+        if (
+            match[1] == "I"
+            and prepared.count < 9
+            and _NAMED_I.search(text[max(0, match.start() - 16) : match.start()]) is None
+        ):
             continue
         found.append(Mention(match.start(1), match.end(1), index if index < prepared.count else OFF, True, False))
     for match in _SMALL.finditer(text):
@@ -60,7 +70,7 @@ def _ordinals(lower: str, prepared: Prepared) -> list[Mention]:
     for match in ORDINAL.finditer(lower):
         index = ordinal_index(match, prepared.count)
         choice = index if 0 <= index < prepared.count else OFF
-        found.append(Mention(match.start(), match.end(), choice, True, True))
+        found.append(Mention(match.start(), match.end(), choice, True, True, ordinal=True))
     return found
 
 
@@ -101,9 +111,12 @@ def find_mentions(text: str, lower: str, prepared: Prepared) -> list[Mention]:
         prepared: The options.
     """
     found: list[Mention] = []
-    if prepared.pattern is not None:
-        for match in prepared.pattern.finditer(lower):
-            found.append(Mention(match.start(), match.end(), prepared.exact[key(match.group())], False, True))
+    for start, end, option in find_texts(lower, prepared):
+        choice = option
+        if prepared.letters and end - start == 1 and "a" <= lower[start] <= "z":
+            index = ord(lower[start]) - 97  # an option that is a letter: text and label must agree
+            choice = choice if index == choice or index >= prepared.count else CLASH
+        found.append(Mention(start, end, choice, False, True))
     others = _ordinals(lower, prepared) + _letters(text, prepared)
     taken = [(mention.start, mention.end) for mention in found]
     found.extend(other for other in others if not _overlaps(other, taken))
@@ -112,7 +125,27 @@ def find_mentions(text: str, lower: str, prepared: Prepared) -> list[Mention]:
     for mention in found:
         if not clean or mention.start >= clean[-1].end:
             clean.append(mention)
-    return _joined(clean, text)
+    return [mention for mention in _joined(clean, text) if not _is_word(mention, text, lower)]
+
+
+def _is_word(mention: Mention, text: str, lower: str) -> bool:
+    """Whether an "A" is the article or the preposition of some language: a word follows that can not follow a letter."""
+    if mention.text or text[mention.start] not in "AEIOY" or not _WORD_BEHIND.match(lower, mention.end):
+        return False
+    right = lower[mention.end : mention.end + 60]
+    return not any(
+        pattern.match(right)
+        for pattern in (
+            judging.EXPLAIN_A_RIGHT,
+            judging.DENY_RIGHT,
+            judging.AFFIRM_RIGHT,
+            judging.CONDITION_RIGHT,
+            judging.NOTHING_RIGHT,
+            judging.BOTH_RIGHT,
+            CONJUNCTION,
+            telling.SHARE_RIGHT,
+        )
+    )
 
 
 def _overlaps(mention: Mention, taken: list[tuple[int, int]]) -> bool:
@@ -124,8 +157,14 @@ def grouped(mentions: list[Mention], lower: str) -> list[list[Mention]]:
     """Mentions joined by nothing but "or", "and", commas, slashes or blanks form one group."""
     groups: list[list[Mention]] = []
     for mention in mentions:
-        if groups and LINK.fullmatch(lower, groups[-1][-1].end, mention.start):
+        if groups and _joins(groups[-1], mention) and LINK.fullmatch(lower, groups[-1][-1].end, mention.start):
             groups[-1].append(mention)
         else:
             groups.append([mention])
     return groups
+
+
+def _joins(group: list[Mention], mention: Mention) -> bool:
+    """Whether a mention may belong to a list: one that names an option again takes up the list anew."""
+    choices = {member.choice for member in group}
+    return len(choices) == 1 or mention.choice not in choices

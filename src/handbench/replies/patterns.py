@@ -9,7 +9,7 @@ START = r"(?<![^\W_])"
 # A word ends here.
 STOP = r"(?![^\W_])"
 # From the last word of a phrase to the mention it presents: quotes, brackets, a colon, an arrow.
-LEAD = r"[\s\"'(\[<]*(?:[:=→⇒]|-{1,2}>|=>|-|,)?[\s\"'(\[<:]*\Z"
+LEAD = r"[\s\"'(\[<]*(?:[:=→⇒—–]|-{1,2}>|=>|-|>|,)?[\s\"'(\[<:]*\Z"
 
 
 def any_of(table: Mapping[str, str]) -> str:
@@ -20,3 +20,8 @@ def any_of(table: Mapping[str, str]) -> str:
 def whole(table: Mapping[str, str]) -> str:
     """Like ``any_of``, as whole words."""
     return START + any_of(table) + STOP
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())

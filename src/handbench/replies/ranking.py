@@ -11,6 +11,11 @@ _NUMBERED = re.compile(
     r"\brank(?:ing|ed)?\b[^\n]{0,40}?:\s*1\s*[.):]\s*(?P<first>[A-H])\b[\s,;]*(?:\d\s*[.):]\s*[A-H]\b[\s,;]*)+",
     re.IGNORECASE,
 )
+_PLACED = re.compile(
+    r"\b(?:1st|first)(?: place| choice)?\s*[:.)-]\s*(?P<first>[A-H])\b[\s,;]*"
+    r"(?:(?:\d(?:nd|rd|th)|second|third|fourth|fifth)(?: place| choice)?\s*[:.)-]\s*[A-H]\b[\s,;]*)+",
+    re.IGNORECASE,
+)
 _LETTERS = "ABCDEFGH"
 
 
@@ -21,7 +26,7 @@ def ranked_chain(text: str, count: int) -> Evidence | None:
         text: Plain visible text, case kept.
         count: Number of options; an order with a letter beyond them is none.
     """
-    for pattern in (_CHAIN, _NUMBERED):
+    for pattern in (_CHAIN, _NUMBERED, _PLACED):
         found = pattern.search(text)
         if found is None:
             continue

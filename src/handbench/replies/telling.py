@@ -18,7 +18,10 @@ _NONE = {
     rf"|(?:isn't|aren't|not|no) (?:in|on|among|one of|listed (?:in|among|as)|part of|any of|either of) (?:the|these|those|them|your)"
     rf" ?(?:list|given|offered|provided|{_THING}|above|two){STOP}"
     rf"|none (?:appl(?:y|ies)|fits?|match\w*|(?:is|are|seems?|of it is) (?:correct|right|true|suitable|applicable)){STOP}"
-    rf"|all (?:of )?(?:the |these |them |your )?(?:{_THING})? ?(?:are|seem) (?:wrong|incorrect|false)"
+    rf"|(?:no|not a) (?:correct|right|valid|suitable|matching|fitting) (?:{_THING}){STOP}|not (?:listed|offered|on the list|an option){STOP}"
+    rf"|(?:isn't|is not|are not|not) (?:listed|offered|available|present|included|given) ?(?:here|above|in the (?:list|options))?(?=[.!]?\s*\Z)"
+    rf"|nothing (?:in|on|from|of) (?:the|this|these|your) (?:list|{_THING}){STOP}|(?:answer|choice|option|final|ans)[^.\n]{{0,12}}?[:=][\s\"'(]*none{STOP}"
+    rf"|all (?:of )?(?:the |these |them |your )?(?:{_THING})? ?(?:are|seem) (?:wrong|incorrect|false)(?! (?:except|but|apart|other))"
     rf"|(?:doesn't|does not|do not|don't) (?:match|fit|correspond to) any (?:of the )?(?:{_THING})",
     "de": "kein(?:e|er|es)? (?:der|von|dieser|davon|option|antwort)\\w*|keine antwort (?:ist|passt|trifft)|weder noch",
     "fr": "aucune? (?:de ces|des|n'est|réponse|option|proposition|ne )|aucune? d'(?:entre )?elles",
@@ -47,7 +50,7 @@ _WHOLE_NONE = (
 )
 NONE_OF_THEM = re.compile(
     rf"{START}{any_of(_NONE)}|{_WHOLE_NONE}"
-    r"|以上都不|以上皆非|都不(?:是|对|對|正确|正確|符合)|没有(?:一个)?(?:正确|选项|答案|合适)|沒有(?:正確|選項)|皆非|均不|どれも|いずれも(?:正しくない|違|当て)"
+    r"|以上都不|以上皆非|都不(?:是|对|對|正确|正確|符合)|没有(?:一个)?(?:正确|选项|答案|合适)|沒有(?:正確|選項)|皆非|均不|どれで?も|いずれも(?:正しくない|違|当て)"
     r"|該当なし|該当(?:する)?(?:もの|選択肢)(?:は|が)(?:ない|ありません)|正しいものはありません|정답(?:이)? 없|해당(?:하는 것이|사항)? ?없"
     r"|모두 (?:아니|아닙|틀)|보기에 없"
 )
@@ -93,22 +96,23 @@ _REFUSAL = {
     rf"|i(?:'m| am) (?:\w+ ){{0,2}}?(?:unable|not able|not allowed|not permitted|not in a position|incapable|not comfortable|unsure"
     rf"|not sure|uncertain|not certain|a (?:text|language|large)[\w -]{{0,20}}model){STOP}"
     rf"|(?:not able|unable) to (?:{_ABLE}){STOP}|i (?:can't|cannot|won't|couldn't)[.!]?\s*\Z"
-    rf"|(?:must|have to|need to|will|would rather|i'd rather|prefer(?: to| not to)?|i|i'll|politely|respectfully) (?:decline|refuse|abstain|pass|not answer|answer)"
+    rf"|(?:must|have to|need to|will|would rather|i'd rather|prefer(?: to| not to)?|prefer not to|i|i'll|politely|respectfully) (?:decline|refuse|abstain|pass|not answer|answer)"
     rf"{STOP}(?=[^:]*\Z)(?<!answer)|declin\w+ to|refus\w+ to"
     rf"|(?:no|not) (?:{_PICTURE})s? (?:was|were|is|has been|have been|provided|attached|visible|given|found|supplied|here|available)"
     rf"|(?:there is|there's|i see|i have|received|with) no (?:{_PICTURE})|without (?:an?|the|seeing the) (?:{_PICTURE})"
     rf"|(?:{_PICTURE})s? (?:is|was|seems to be|appears to be|has|did|does|are|could)(?: not|n't)? (?:missing|be loaded|been loaded"
     rf"|attached|provided|load|visible|available|unavailable|come through|blank|be displayed|corrupt\w*|broken|show up"
     rf"|be opened|unreadable|unclear|too (?:dark|blurry|blurred|small|unclear|low))"
-    rf"|(?:impossible|not possible|too (?:blurry|dark|blurred|unclear|small)|no way|hard|difficult) (?:for me )?to (?:tell|say|determine"
+    rf"|(?:impossible|(?:not|isn't) possible|too \w+|no way|hard|difficult) (?:for me )?to (?:tell|say|determine"
     rf"|judge|know|see|answer|identify|decide|discern|assess|make out){STOP}"
     rf"|(?:cannot|can't|can not|could not|couldn't) be (?:\w+ly )?(?:determined|seen|answered|identified|judged|assessed|inferred"
     rf"|verified|decided|told|discerned|made out)|(?:insufficient|not enough|lack of|no) (?:\w+ )?(?:information|data|details?|evidence|context)"
-    rf"|(?:against|violat\w+) (?:my|the|our) (?:polic\w+|guidelines|programming|rules|content)|no idea{STOP}",
+    rf"|(?:against|violat\w+) (?:my|the|our) (?:polic\w+|guidelines|programming|rules|content)|no idea{STOP}|(?:not|not to|rather not) answer{STOP}|(?:not|isn't) something (?:that )?i can|something (?:that )?i (?:can't|cannot) (?:do|help)|no answer (?:is )?(?:possible|can be)|no way (?:of|to) (?:know|tell)\w*|as an? (?:large )?(?:ai|language|text)[ -]"
+    rf"(?:\w+ )?(?:model|assistant)?",
     "de": "(?:kann|können|konnte|könnte|darf)(?: \\w+){0,8} (?:nicht|keine\\w?)|nicht in der lage|nicht (?:erkennbar|zu erkennen"
-    "|möglich|beurteilen|beantworten|bestimmen|feststellbar|bestimmbar)|es tut mir leid|tut mir leid|leider|weiß (?:ich )?(?:es )?nicht"
+    "|möglich|beurteilen|beantworten|bestimmen|feststellbar|bestimmbar)|es tut mir leid|tut mir leid|leider|weiß (?:ich )?(?:es )?nicht|lässt sich (?:\\w+ )?nicht|keine (?:angabe|aussage|ahnung)"
     "|unmöglich zu",
-    "fr": "je ne (?:peux|suis|vois|sais|parviens|puis|dispose)|impossible (?:de|à)|désolée?|je refuse|je regrette|on ne peut pas",
+    "fr": "je ne (?:peux|suis|vois|sais|parviens|puis|dispose)|impossible (?:de|à)|désolée?|pas de réponse (?:possible|disponible)|je refuse|je regrette|on ne peut pas",
     "es": "lo siento|no (?:puedo|podemos|es posible|me es posible|soy capaz|se puede|logro|veo|lo sé|sé)|me temo|imposible"
     "|disculpa|me niego",
     "it": "mi dispiace|non (?:posso|riesco|è possibile|sono in grado|vedo|so|lo so)|spiacente|impossibile|mi rifiuto",
@@ -120,14 +124,14 @@ _REFUSAL = {
     "pl": "przepraszam|przykro mi|nie (?:mogę|jestem w stanie|potrafię|widzę|da się|wiem|można)|niestety|niemożliwe|odmawiam",
     "cs": "omlouvám|nemohu|bohužel|nevím|nelze|nedokážu",
     "tr": "üzgünüm|maalesef|ne yazık ki|özür dilerim|\\w+(?:emiyorum|amıyorum|emem|amam)|mümkün değil|bilmiyorum",
-    "vi": "xin lỗi|rất tiếc|(?:tôi )?không thể|tôi không (?:biết|thấy|chắc)",
+    "vi": "xin lỗi|rất tiếc|(?:tôi )?không thể|(?:tôi )?không (?:biết|thấy|chắc)",
     "id": "maaf|saya tidak (?:dapat|bisa|mampu|tahu)|tidak (?:dapat|bisa|mungkin) \\w+|mohon maaf|sayangnya",
     "ar": "عذرا|عذرًا|آسف|أعتذر|للأسف|لا (?:أستطيع|يمكنني|يمكن|أقدر|أعرف|أرى)|لست قادرا",
     "he": "מצטער|סליחה|אין באפשרותי|לא (?:יכול|ניתן|יודע)",
     "fa": "متاسفم|متأسفم|نمی ?توانم|نمیتوانم",
     "hi": "क्षमा|माफ़|माफ|खेद|नहीं (?:कर|बता|देख|दे|पता)|असमर्थ",
     "bn": "দুঃখিত",
-    "nordic": "tyvärr|jag kan (?:\\w+ )?inte|beklager|kan (?:\\w+ )?(?:ikke|inte)|valitettavasti|en (?:voi|pysty|tiedä|näe)|desværre"
+    "nordic": "tyvärr|jag kan (?:\\w+ )?inte|beklager|kan (?:\\w+ )?(?:ikke|inte)|valitettavasti|en (?:voi|pysty|tiedä|näe)|vet (?:jag )?inte|vet (?:jeg )?ikke|ved (?:jeg )?ikke|desværre"
     "|dessverre|ledsen|undskyld|unnskyld|anteeksi",
     "ro": "îmi pare rău|nu pot|din păcate|nu știu",
     "hu": "sajnálom|nem (?:tudom|tudok|lehet|látom)|sajnos",

@@ -36,7 +36,7 @@ def read_choices(replies: pl.Series, options: pl.Series, finish: pl.Series) -> p
     # One number per (options, reply, finish): equal numbers are equal rows, and numbers sort fast.
     key = (code * _span(said) + _numbers(said)) * _span(ended) + _numbers(ended)
     _, first, row = np.unique(key, return_index=True, return_inverse=True)
-    readings = [_reading(said[at] or "", lists[code[at]], ended[at] or "stop") for at in first.tolist()]
+    readings = [_reading(said[at] or "", lists[code[at]] or [], ended[at] or "stop") for at in first.tolist()]
     distinct: pl.DataFrame = pl.DataFrame(readings, schema=_READING)
     rows: pl.DataFrame = distinct[row]
     return rows
@@ -70,7 +70,7 @@ def _option_codes(options: pl.Series) -> tuple[NDArray[np.uint64], list[list[str
     comparing their text.
     """
     place = options.cast(pl.List(pl.Categorical)).list.eval(pl.element().to_physical())
-    width = max(place.list.len().unique().to_list(), default=0)
+    width = max(place.list.len().drop_nulls().unique().to_list(), default=0) or 1
     fields = pl.DataFrame({"place": place}).select(
         pl.col("place").list.get(index, null_on_oob=True).alias(str(index)) for index in range(width)
     )
