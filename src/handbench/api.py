@@ -113,6 +113,7 @@ def answer(
     run = run if isinstance(run, Run) else Run.open(run)
     context = _context(None, "paper", workers, False, progress, run.folder)
     for name in [model] if isinstance(model, str) else model:
+        check_model(name)  # before its name is written down
         canonical = str(Spec.parse(name))
         manifest = run.manifest
         models = [*manifest.get("models", [])]

@@ -93,6 +93,15 @@ def test_an_error_is_no_reply_and_is_asked_again(chat, tmp_path):
     assert replies[-1] == answers.height
 
 
+@pytest.mark.parametrize("option", ["key", "api_key"])
+def test_a_key_in_a_name_is_refused_and_written_nowhere(tmp_path, option):
+    run = api.ask("handvqa?per_descriptor=1", write_source(tmp_path / "source", random_hands(1)), tmp_path / "run")
+    with pytest.raises(HandbenchError, match="use key_env or key_file") as caught:
+        api.answer(run, f"server:toy?base_url=http://127.0.0.1:9/v1&{option}=sesame")
+    assert "sesame" not in str(caught.value)
+    assert all(b"sesame" not in path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file())
+
+
 def test_a_name_without_an_address_is_one_line():
     with pytest.raises(HandbenchError, match="base_url is missing") as caught:
         make_model("server:toy")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 from handbench import protocols
+from handbench.errors import HandbenchError
 from handbench.protocols import Estimator, Model, ReadContext, Source, Task
 from handbench.specs import Options, Spec
+
+_SECRETS = {"key", "api_key", "token", "password"}
 
 
 def load_source(text: str, context: ReadContext) -> Source:
@@ -26,9 +29,11 @@ def check_model(text: str) -> None:
     """Look whether a model's name leads anywhere, before any work is done for it.
 
     Raises:
-        HandbenchError: there is no such model or estimator.
+        HandbenchError: there is no such model or estimator, or the name holds a key: names are written down.
     """
     spec = Spec.parse(text)
+    if secret := _SECRETS & set(spec.options):
+        raise HandbenchError(f"{spec.kind}:{spec.name}: no {secret.pop()} in a name; use key_env or key_file")
     if spec.kind == "pose":
         protocols.find("estimators", spec.name)
     else:
