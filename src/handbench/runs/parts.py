@@ -40,24 +40,23 @@ def check_model(text: str) -> None:
         protocols.find("models", spec.kind)
 
 
-def make_model(text: str) -> Model:
-    """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
+def _make(room: str, text: str) -> Any:
+    """Call the factory that a name leads to, and refuse the options that it did not read."""
     spec = Spec.parse(text)
     options = Options(spec)
-    factory = cast(protocols.ModelFactory, protocols.find("models", spec.kind))
-    made = factory(spec, options)
+    made = protocols.find(room, spec.kind)(spec, options)
     options.done()
     return made
+
+
+def make_model(text: str) -> Model:
+    """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
+    return cast(Model, _make("models", text))
 
 
 def make_estimator(text: str) -> Estimator:
     """Make a hand-pose estimator by its name, e.g. ``blaze-full?max_hands=1``."""
-    spec = Spec.parse(text)
-    options = Options(spec)
-    factory = cast(protocols.EstimatorFactory, protocols.find("estimators", spec.kind))
-    made = factory(spec, options)
-    options.done()
-    return made
+    return cast(Estimator, _make("estimators", text))
 
 
 def find_task(text: str, protocol: str = "paper") -> tuple[Task, Any]:
