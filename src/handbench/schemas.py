@@ -89,6 +89,16 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "initial_px": _optional(JOINTS_2D, "the estimate an annotator began with", nan=True),
         "verified": _optional(pl.Boolean),
     },
+    "gestures": {
+        "gesture_id": Column(pl.String, meaning="dataset/split/image"),
+        "image": Column(pl.String),
+        "image_hash": _optional(pl.String),
+        **_ORIGIN,
+        "gesture": Column(WORD, meaning="the gesture shown, by the name that tasks know"),
+        "source_label": _optional(WORD, "the dataset's own name of it, where a stand-in was declared"),
+        "side": _optional(WORD),
+        "cluster": Column(pl.String, meaning="the person, else the image"),
+    },
     "questions": {
         **_QUESTION_KEY,
         "task": Column(WORD),
@@ -108,6 +118,8 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "about_joint_a": _optional(WORD),
         "about_joint_b": _optional(WORD),
         "about_side": _optional(WORD),
+        "about_gesture": _optional(WORD),
+        "about_scenario": _optional(WORD),
         "hand_id": _optional(pl.String),
         **_ORIGIN,
         "cluster": Column(pl.String),
@@ -135,6 +147,9 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "chosen_rank": _optional(pl.Int8),
         "correct": Column(pl.Boolean),
         "distance": _optional(pl.Float32, "ranks between the chosen and the true category"),
+        "gesture": _optional(WORD, "the gesture named, where one is asked for"),
+        "gesture_correct": _optional(pl.Boolean),
+        "label": _optional(WORD, "the label named, null where none is readable"),
     },
     "poses": {
         "estimator": Column(WORD),
@@ -167,4 +182,4 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "protocol": Column(WORD),
     },
 }
-"""Every table by name.  ``frames``, ``hands`` and ``questions`` may have ``factor_*`` columns besides."""
+"""Every table by name.  ``frames``, ``hands``, ``gestures`` and ``questions`` may have ``factor_*`` columns besides."""

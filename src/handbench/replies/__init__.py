@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from handbench.replies.choice import read_choice
+from handbench.replies.fields import FieldsReading, read_fields
+from handbench.replies.fields_values import Field
 from handbench.replies.reading import Reading, Status
 from handbench.replies.vectorised import read_choices
 
-__all__ = ["Reading", "Status", "read_choice", "read_choices"]
+__all__ = ["Field", "FieldsReading", "Reading", "Status", "read_choice", "read_choices", "read_fields"]

@@ -41,6 +41,19 @@ def lettered_replies(options: pl.Series, place: pl.Series) -> pl.Series:
     return frame.select((letter + ". " + words).alias("reply")).to_series()
 
 
+def _spoken(questions: pl.DataFrame, place: pl.Series) -> pl.Series:
+    """Lettered replies to choices; of fields, whose options are whole replies, the option itself."""
+    if "kind" not in questions.columns or not (questions["kind"].cast(pl.String) == "fields").any():
+        return lettered_replies(questions["options"], place)
+    chosen = pl.DataFrame({"options": questions["options"], "place": place}).select(
+        pl.when(pl.col("place").is_not_null())
+        .then(pl.col("options").list.get(pl.col("place").fill_null(0), null_on_oob=True))
+        .cast(pl.String)
+        .alias("reply")
+    )
+    return chosen.to_series()
+
+
 def answers(questions: pl.DataFrame, place: pl.Series, model: str) -> pl.DataFrame:
     """The ``answers`` table of one who picks an option for every question.
 
@@ -49,7 +62,7 @@ def answers(questions: pl.DataFrame, place: pl.Series, model: str) -> pl.DataFra
         place: the option of each row, from 0; null leaves the question unanswered.
         model: the name that the answers carry.
     """
-    reply = lettered_replies(questions["options"], place)
+    reply = _spoken(questions, place)
     finish = reply.is_null().replace_strict({True: "none", False: "stop"}, return_dtype=pl.String)
     return questions.select("question_id", "variant").with_columns(
         pl.lit(model, pl.Categorical).alias("model"),

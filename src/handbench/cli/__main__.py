@@ -1,0 +1,5 @@
+"""``python -m handbench.cli``."""
+
+from handbench.cli import main
+
+main()

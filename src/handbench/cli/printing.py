@@ -1,0 +1,47 @@
+"""What a command prints when it is done."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from handbench.api import Run
+
+
+def print_run(run: Run, as_json: bool) -> None:
+    """Print a scored run: the board, what was left out, the report's place last."""
+    if as_json:
+        records = run.scores.to_dicts()
+        print(json.dumps({"run": str(run.folder.root), "report": str(run.report), "scores": records}))
+        return
+    from rich.console import Console
+
+    from handbench.reports.summary import summary
+    from handbench.runs.answering import task_of
+    from handbench.runs.scoring import complete
+
+    console = Console()
+    manifest = run.manifest
+    task, options = task_of(manifest)
+    source, questions = manifest["source"], manifest["questions"]
+    mark = " (synthetic)" if source["synthetic"] else ""
+    title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
+    table, sentences = summary(task, options, run.scores, source["name"], title)
+    console.print(table)
+    for line in sentences:
+        console.print(f"• {line}")
+    for note in source["notes"]:
+        console.print(f"[dim]note: {note}[/dim]", highlight=False)
+    if source["skipped"]:
+        console.print(f"[dim]left out: {counted(source['skipped'])}[/dim]", highlight=False)
+    if manifest["not_asked"]:
+        console.print(f"[dim]not asked: {counted(manifest['not_asked'])}[/dim]", highlight=False)
+    for name, missing in complete(run.folder, manifest)[1].items():
+        console.print(f"[yellow]{name} lacks {missing} answers; run it again to go on[/yellow]")
+    print(run.report)
+
+
+def counted(counts: dict[str, int]) -> str:
+    """Reasons and their counts, in one line."""
+    return ", ".join(f"{reason}: {count}" for reason, count in counts.items())

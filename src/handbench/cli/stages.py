@@ -1,0 +1,125 @@
+"""The stages of a run: ask, answer, score, report, and all of them at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from handbench.cli.app import app
+from handbench.cli.options import Data, Folder, Force, Json, Models, Out, Protocol, Split, Task, Workers
+from handbench.cli.printing import counted, print_run
+from handbench.cli.progress import progress_bar
+
+
+@app.command()
+def run(
+    task: Task,
+    data: Data,
+    model: Models,
+    out: Out = None,
+    split: Split = None,
+    protocol: Protocol = "paper",
+    workers: Workers = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Ask, answer, score and report; repeat the command to go on where it was broken off."""
+    from handbench import api
+
+    with progress_bar(as_json) as tell:
+        made = api.run(
+            task,
+            data,
+            model,
+            out,
+            split=split,
+            protocol=protocol,
+            workers=workers,
+            force=force,
+            progress=tell,
+        )
+    print_run(made, as_json)
+
+
+@app.command()
+def ask(
+    task: Task,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
+    split: Split = None,
+    protocol: Protocol = "paper",
+    shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
+    workers: Workers = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Source → questions."""
+    from handbench import api
+
+    with progress_bar(as_json) as tell:
+        made = api.ask(
+            task,
+            data,
+            out,
+            split=split,
+            protocol=protocol,
+            shard=shard,
+            workers=workers,
+            force=force,
+            progress=tell,
+        )
+    manifest = made.manifest
+    if as_json:
+        print(json.dumps(manifest))
+        return
+    questions, source = manifest["questions"], manifest["source"]
+    print(f"{questions['count']} questions about {questions['hands']} hands on {questions['images']} images")
+    for name, counts in (("left out", source["skipped"]), ("not asked", manifest["not_asked"])):
+        if counts:
+            print(f"{name}: {counted(counts)}")
+    for note in source["notes"]:
+        print(f"note: {note}")
+    print(made.folder.table("questions"))
+
+
+@app.command()
+def merge(
+    shards: Annotated[list[Path], typer.Argument(help="Folders made with --shard 1/N to N/N.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the whole.")],
+) -> None:
+    """Shards of questions → the whole, the same as if made at once."""
+    from handbench import api
+
+    print(api.merge(shards, out).folder.table("questions"))
+
+
+@app.command()
+def answer(folder: Folder, model: Models, workers: Workers = None, as_json: Json = False) -> None:
+    """Questions → answers; what is answered already is not asked again."""
+    from handbench import api
+
+    with progress_bar(as_json) as tell:
+        made = api.answer(folder, model, workers=workers, progress=tell)
+    names = made.manifest["models"]
+    print(json.dumps({"run": str(folder), "models": names}) if as_json else made.folder.root / "answers")
+
+
+@app.command()
+def score(folder: Folder, as_json: Json = False) -> None:
+    """Answers → readings → scores."""
+    from handbench import api
+
+    made = api.score(folder)
+    print(json.dumps(made.scores.to_dicts()) if as_json else made.folder.table("scores"))
+
+
+@app.command()
+def report(folder: Folder, workers: Workers = None) -> None:
+    """Scores → one HTML file with tables, pictures and the questions themselves."""
+    from handbench import api
+
+    with progress_bar(False) as tell:
+        print(api.report(folder, workers=workers, progress=tell))

@@ -1,0 +1,57 @@
+"""What the terminal shows of a scored run: a table and a few sentences, whatever the task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.table import Table
+
+from handbench.protocols import Task
+from handbench.reports import safegesture
+from handbench.reports.findings import verdicts
+from handbench.reports.terminal import board
+
+
+def summary(task: Task, options: Any, scores: pl.DataFrame, dataset: str, title: str) -> tuple[Table, list[str]]:
+    """The score board and its sentences.
+
+    Args:
+        task: the run's task.
+        options: its options.
+        scores: the ``scores`` table.
+        dataset: the run's dataset.
+        title: what stands above.
+    """
+    if task.name == "safegesture":
+        lines = safegesture.board(scores, task.published(), options.cells)
+        own = safegesture.own_scores(scores)
+        models = own["model"].unique(maintain_order=True).to_list()
+        return _safety(lines, title), safegesture.sentences(own, models, options.cells)
+    return board(scores, task.published(), dataset, title), verdicts(scores)
+
+
+def _safety(lines: list[safegesture.Line], title: str) -> Table:
+    table = Table(
+        title=title,
+        caption="Percent; 95 % intervals over the cells. Dim: policies that see no image, published rows.",
+        caption_justify="left",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("system", overflow="fold", width=20)
+    for heading in ("GA ↑", "SA ↑", "F1 ↑", "DS ↓", "under ↓", "over ↓"):
+        table.add_column(heading, justify="right", no_wrap=True, width=9)
+    for line in lines:
+        style = "bold" if line.kind == "model" else "dim"
+        cells = [
+            f"[{style}]{number.text}[/{style}]"
+            + (f"\n[dim]{number.short_interval}[/dim]" if line.kind == "model" else "")
+            for number in line.numbers
+        ]
+        table.add_row(f"[{style}]{line.name}[/{style}]", *cells)
+    return table

@@ -1,0 +1,138 @@
+"""Reply → gesture and safety label (SafeGesture, section 3.5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import polars as pl
+
+from handbench.errors import HandbenchError
+from handbench.replies import Field, Status, read_fields
+from handbench.tasks.safegesture.cells import GESTURES, LABELS, PAPER, Cells
+
+KEY: Final = ["question_id", "variant"]
+
+GESTURE: Final = "gesture"
+SAFETY: Final = "safety_label"
+FREE: Final = ("system_behavior", "explanation")
+"""Fields that are kept as written and not scored (Tasks 3 and 4)."""
+
+
+@dataclass(frozen=True)
+class SafetyReading:
+    """One reply, understood.
+
+    Attributes:
+        gesture: the gesture named, None where it is not readable.
+        safety: the safety label, None where it is not readable (INVALID).
+        behavior: what the system should do, in the reply's own words.
+        explanation: in the reply's own words.
+        status: as in :class:`handbench.replies.FieldsReading`.
+        rule: the rule that decided.
+        written: what stood in each field.
+    """
+
+    gesture: str | None
+    safety: str | None
+    behavior: str | None
+    explanation: str | None
+    status: Status
+    rule: str
+    written: dict[str, str]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = (files(__package__) / "fields.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+@cache
+def fields(gestures: tuple[str, ...] = GESTURES, labels: tuple[str, ...] = LABELS) -> tuple[Field, ...]:
+    """The four fields of a reply.
+
+    Args:
+        gestures: names that count as an answer; aliases of others are dropped.
+        labels: safety labels that count as an answer.
+    """
+    made = []
+    for name, entry in _data().items():
+        aliases = {alias: value for alias, value in entry.get("aliases", {}).items() if value in gestures}
+        made.append(Field(name, frozenset(entry["key_words"]), frozenset(entry["fillers"]), aliases=aliases))
+    gesture, safety, *free = made
+    named = {name.replace("_", " "): name for name in gestures}
+    gesture = replace(gesture, labels=gestures, aliases={**gesture.aliases, **named})
+    return gesture, replace(safety, labels=labels), *(replace(field, free=True) for field in free)
+
+
+def read_reply(reply: str | None, *, finish: str = "stop", asked: Sequence[Field] | None = None) -> SafetyReading:
+    """Read a reply.
+
+    Args:
+        reply: what the model wrote.
+        finish: ``length`` where the reply was cut.
+        asked: the fields, those of the paper by default.
+    """
+    found = read_fields(reply, asked or fields(), finish=finish)
+    values = found.values
+    return SafetyReading(
+        values.get(GESTURE),
+        values.get(SAFETY),
+        values.get(FREE[0]),
+        values.get(FREE[1]),
+        found.status,
+        found.rule,
+        found.written,
+    )
+
+
+def read(questions: pl.DataFrame, answers: pl.DataFrame, cells: Cells = PAPER) -> pl.DataFrame:
+    """Read the replies to SafeGesture items.
+
+    Args:
+        questions: the ``questions`` table.
+        answers: the ``answers`` table, any number of models and repeats.
+        cells: gestures and labels that count as an answer.
+
+    Returns:
+        The ``readings`` table, one row per answer in the same order; ``correct`` is of the safety label.
+
+    Raises:
+        HandbenchError: an answer belongs to no question.
+    """
+    asked = fields(cells.gesture_ids, cells.label_ids)
+    rows = answers.join(
+        questions.select(*KEY, "about_gesture", "truth_category", "images"), on=KEY, how="left", maintain_order="left"
+    )
+    stray = rows.filter(pl.col("truth_category").is_null())
+    if stray.height:
+        raise HandbenchError(f"{stray.height} answers belong to no question here, the first to {stray[0, KEY[0]]!r}")
+    # Equal replies are read once: most of a run's replies are one of a few.
+    said = rows.select(pl.col("reply"), pl.col("finish").cast(pl.String))
+    known = {pair: read_reply(pair[0], finish=pair[1], asked=asked) for pair in set(said.iter_rows())}
+    found = [known[pair] for pair in said.iter_rows()]
+    with_image = rows["images"].list.len() > 0
+    return rows.with_columns(
+        pl.Series("status", [one.status.value for one in found], dtype=pl.String),
+        pl.Series("rule", [one.rule for one in found], dtype=pl.String),
+        pl.Series("label", [one.safety for one in found], dtype=pl.String),
+        pl.Series("named", [one.gesture for one in found], dtype=pl.String),
+    ).select(
+        *KEY,
+        "model",
+        "repeat",
+        # Where no gesture is asked for, a readable label is all there is to read.
+        pl.when(with_image | pl.col("label").is_null()).then("status").otherwise(pl.lit("ok")).alias("status"),
+        "rule",
+        (pl.col("label") == pl.col("truth_category").cast(pl.String)).fill_null(False).alias("correct"),
+        pl.when(with_image).then("named").alias("gesture"),
+        pl.when(with_image)
+        .then((pl.col("named") == pl.col("about_gesture").cast(pl.String)).fill_null(False))
+        .alias("gesture_correct"),
+        "label",
+    )
