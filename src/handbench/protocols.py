@@ -63,6 +63,7 @@ class Source:
         skipped: rows left out, counted by reason.
         notes: one-line facts that belong in the report.
         images: makes sure that the images exist on disk (renders them), given the frames wanted.
+        gestures: the ``gestures`` table, sorted by ``gesture_id``, where the dataset has one.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Source:
     skipped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     images: Callable[[pl.DataFrame, Progress], None] | None = None
+    gestures: pl.DataFrame | None = None
 
 
 class DatasetReader(Protocol):
@@ -166,6 +168,15 @@ class NeedsImages(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsFacts(Protocol):
+    """A model that tells what was asked of whom, for the run's record; no secret may be in it."""
+
+    def facts(self) -> dict[str, Any]:
+        """Settings, counts of requests, and what the model said of itself: what TOML can hold."""
+        ...
+
+
 class Task(Protocol):
     """One benchmark: source → questions, answers → readings, readings → scores."""
 
@@ -225,6 +236,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "hint": "handbench.datasets.hint",
         "table": "handbench.datasets.table",
         "images": "handbench.datasets.images",
+        "hagrid": "handbench.datasets.hagrid",
         "synth": "handbench.synth.reader",
     },
     "models": {
@@ -233,13 +245,15 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "oracle": "handbench.models.baselines",
         "replies": "handbench.models.replies",
         "server": "handbench.models.server",
+        "hf": "handbench.models.hf",
+        "vllm": "handbench.models.vllm",
     },
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",
         "blaze-lite": "handbench.estimators.blaze",
         "yoha": "handbench.estimators.yoha",
     },
-    "tasks": {"handvqa": "handbench.tasks.handvqa"},
+    "tasks": {"handvqa": "handbench.tasks.handvqa", "safegesture": "handbench.tasks.safegesture"},
 }
 """Where each part of this package lives, so that naming one imports that one alone."""
 

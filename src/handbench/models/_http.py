@@ -13,7 +13,7 @@ from yarl import URL
 
 from handbench.errors import HandbenchError
 from handbench.models._reply import ChatReply, error_words, excerpt, is_filtered, read_reply
-from handbench.models._trouble import BUSY, FATAL, MALFORMED, PASSING, SETUP, Trouble
+from handbench.models._trouble import AWAY, BUSY, FATAL, MALFORMED, PASSING, SETUP, Trouble
 
 MOST_BYTES: Final = 4 << 20
 """A longer reply is not read to its end."""
@@ -106,7 +106,7 @@ async def ask(session: aiohttp.ClientSession, endpoint: Endpoint, url: URL, body
     except aiohttp.ClientConnectorCertificateError:
         raise Trouble(SETUP, f"{endpoint.base_url}: the server's certificate is not trusted") from None
     except aiohttp.ClientConnectorError as error:
-        raise Trouble(PASSING, f"{endpoint.base_url}: no connection ({error.strerror})") from None
+        raise Trouble(AWAY, f"no connection to {endpoint.base_url} ({error.strerror})") from None
     except TimeoutError:
         raise Trouble(PASSING, "no whole reply in time") from None
     except (aiohttp.ClientError, OSError) as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import struct
 from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +19,8 @@ MOST_BYTES: Final = 64 << 20
 """Larger image files are refused."""
 
 _TYPES: Final = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "image/gif"}
-_ENDS: Final = {"JPEG": b"\xff\xd9", "PNG": b"IEND"}
+_FRAME_MARKERS: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_BARE_MARKERS: Final = frozenset(range(0xD0, 0xDB)) | {0x00, 0x01, 0xFF}
 
 
 @dataclass(frozen=True)
@@ -55,20 +58,24 @@ class SentImage:
 def load(path: Path, policy: ImagePolicy) -> SentImage:
     """Read an image file and make ready what is sent.
 
-    Only the header is decoded, unless the policy makes the image smaller or the file's end is missing.
+    Only the header of a whole JPEG or PNG file is looked at, unless the policy makes the image smaller.
 
     Raises:
         Trouble: the file is missing, damaged, too large, or of a kind that chat endpoints do not take.
     """
     data = _bytes(path)
+    known = header(data)
+    if known is not None and (policy.max_side is None or max(known[1]) <= policy.max_side):
+        return _sent(data, _TYPES[known[0]], known[1], known[1])
     try:
         with Image.open(io.BytesIO(data)) as image:
             kind, size = str(image.format), image.size
-            if kind in _ENDS and _ENDS[kind] not in data:
-                image.load()
+            image.load()
             if policy.max_side is not None and max(size) > policy.max_side:
                 return _smaller(image, policy.max_side)
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError:
+        raise Trouble(IMAGE, f"{path}: not a readable image (of no known kind)") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Trouble(IMAGE, f"{path}: not a readable image ({error})") from None
     if kind not in _TYPES:
         raise Trouble(IMAGE, f"{path}: {kind} images are not sent; convert to JPEG or PNG")
@@ -77,15 +84,36 @@ def load(path: Path, policy: ImagePolicy) -> SentImage:
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb", buffering=0) as file:
-            data = file.read(MOST_BYTES + 1)
+        with open(path, "rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise Trouble(IMAGE, f"{path}: larger than {MOST_BYTES >> 20} MB")
+            return file.read()
     except FileNotFoundError:
         raise Trouble(IMAGE, f"{path}: the image is missing; was the dataset's folder moved?") from None
     except OSError as error:
         raise Trouble(IMAGE, f"{path}: cannot be read ({error.strerror})") from None
-    if len(data) > MOST_BYTES:
-        raise Trouble(IMAGE, f"{path}: larger than {MOST_BYTES >> 20} MB")
-    return data
+
+
+def header(data: bytes) -> tuple[str, tuple[int, int]] | None:
+    """Format and size (width, height) of a JPEG or PNG file that has its end mark; None for anything else.
+
+    Pillow tells the same and more, in ten times the time.
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR") and data.rfind(b"IEND\xaeB`\x82") > 0:
+        width, height = struct.unpack_from(">II", data, 16)
+        return ("PNG", (width, height)) if width and height else None
+    if not data.startswith(b"\xff\xd8\xff") or data.rfind(b"\xff\xd9") < 0:
+        return None
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker in _FRAME_MARKERS:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return ("JPEG", (width, height)) if width and height else None
+        if marker in _BARE_MARKERS:
+            return None
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return None
 
 
 def _smaller(image: Image.Image, max_side: int) -> SentImage:

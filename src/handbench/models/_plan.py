@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import polars as pl
 
 from handbench import tables
@@ -53,13 +54,15 @@ def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by
         by_options: the reply is the likeliest option, where likelihoods came.
     """
     rows = [row for outcome in outcomes for row in outcome.ask.rows]
-    times = [len(outcome.ask.rows) for outcome in outcomes]
-    cells = [_cells(outcome, by_options) for outcome in outcomes]
-    schema = {name: column.dtype for name, column in tables.SCHEMAS["answers"].items() if name in _CELLS}
-    frame = pl.DataFrame(cells, schema={**dict.fromkeys(_CELLS), **schema}, orient="row")
-    repeated = frame[[place for place, count in enumerate(times) for _ in range(count)]]
+    places = [place for place, outcome in enumerate(outcomes) for _ in outcome.ask.rows]
+    types = tables.SCHEMAS["answers"]
+    cells = zip(*(_cells(outcome, by_options) for outcome in outcomes), strict=True)
+    said = pl.DataFrame(
+        [pl.Series(name, list(column), dtype=types[name].dtype) for name, column in zip(_CELLS, cells, strict=True)]
+    ).with_columns(_sizes(outcomes))
     keys = questions.select("question_id", "variant")[rows]
-    return pl.concat([keys, repeated], how="horizontal").with_columns(
+    said = said if len(places) == len(outcomes) else said[places]
+    return pl.concat([keys, said], how="horizontal").with_columns(
         pl.lit(model, pl.Categorical).alias("model"),
         pl.lit(0, pl.Int16).alias("repeat"),
         pl.lit(0, pl.Int16).alias("turn"),
@@ -67,21 +70,31 @@ def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by
 
 
 _CELLS = (
-    "reply", "finish", "error", "option_logprobs", "seconds", "tokens_in", "tokens_out", "sent_sizes",
+    "reply", "finish", "error", "option_logprobs", "seconds", "tokens_in", "tokens_out",
 )  # fmt: skip
 
 
 def _cells(outcome: Outcome, by_options: bool) -> tuple[object, ...]:
     reply, error = outcome.reply, str(outcome.trouble) if outcome.trouble is not None else None
-    sizes = [list(size) for size in outcome.sizes] or None
     if reply is None:
-        return None, "error", error, None, outcome.seconds, None, None, sizes
+        return None, "error", error, None, outcome.seconds, None, None
     logprobs = reply.option_logprobs(len(outcome.ask.options)) if by_options else None
     text = likeliest(outcome.ask.options, logprobs) if logprobs else None
     return (
         reply.text if text is None else text, reply.finish if text is None else "stop", error, logprobs,
-        outcome.seconds, reply.tokens_in, reply.tokens_out, sizes,
+        outcome.seconds, reply.tokens_in, reply.tokens_out,
     )  # fmt: skip
+
+
+def _sizes(outcomes: Sequence[Outcome]) -> pl.Series:
+    """The ``sent_sizes`` column."""
+    counts = {len(outcome.sizes) for outcome in outcomes}
+    dtype = tables.SCHEMAS["answers"]["sent_sizes"].dtype
+    if len(counts) == 1 and (count := counts.pop()):  # the usual case, many times faster as one array
+        flat = np.array([outcome.sizes for outcome in outcomes], np.int32)
+        return pl.Series("sent_sizes", flat).reshape((-1, count, 2)).arr.to_list().cast(dtype)
+    rows = [[list(size) for size in outcome.sizes] or None for outcome in outcomes]
+    return pl.Series("sent_sizes", rows, dtype=dtype)
 
 
 def likeliest(options: Sequence[str], logprobs: Sequence[float | None]) -> str | None:

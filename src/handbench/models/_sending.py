@@ -21,11 +21,15 @@ from yarl import URL
 from handbench.models._concurrency import AdaptiveLimit
 from handbench.models._http import Endpoint, Filtered, ask, open_session
 from handbench.models._images import ImagePolicy, SentImage, load
+from handbench.models._interrupts import held_back
 from handbench.models._reply import ChatReply
 from handbench.models._request import Ask, Renderer
 from handbench.models._trouble import BUSY, FATAL, IMAGE, MALFORMED, SETUP, Patience, Trouble
 
-_GATHER_SECONDS: Final = 0.05
+Said = tuple[str, str, int | None, int | None, tuple[tuple[str, float], ...] | None, float | None]
+"""A reply's fields and its seconds: no object that the garbage collector would look at again and again."""
+
+_GATHER_SECONDS: Final = 0.1
 _GATHER_MOST: Final = 256
 _AHEAD: Final = 1024
 _UNREAD: Final = 64
@@ -66,7 +70,7 @@ class Outcome:
     ask: Ask
     reply: ChatReply | None
     trouble: Trouble | None
-    seconds: float
+    seconds: float | None
     sizes: tuple[tuple[int, int], ...] = ()
 
 
@@ -121,7 +125,8 @@ class Sender:
         self._pace = pace
         self._patience: Patience[Outcome] = Patience(", ".join(place.base_url for place in endpoints))
         self._load = lru_cache(maxsize=64)(lambda image: load(root / image, policy))
-        self._known: OrderedDict[bytes, asyncio.Future[Outcome]] = OrderedDict()
+        self._under_way: dict[bytes, asyncio.Future[Outcome]] = {}
+        self._done: OrderedDict[bytes, Said] = OrderedDict()
         self._jitter = random.Random(0)
         self._gathered: list[Outcome] = []
         self._out: queue.SimpleQueue[list[Outcome] | BaseException | None] = queue.SimpleQueue()
@@ -138,26 +143,16 @@ class Sender:
             HandbenchError: the setup does not work; everything that came in before was yielded.
         """
         thread = threading.Thread(target=self._run, args=(asks,), name="handbench-sender", daemon=True)
-        thread.start()
-        interrupt: KeyboardInterrupt | None = None
-        try:
-            while True:
-                try:
-                    batch = self._out.get()
-                except KeyboardInterrupt as stop:
-                    interrupt = stop
-                    self._stop()
-                    continue
-                if batch is None:
-                    break
-                if isinstance(batch, BaseException):
-                    raise batch
-                yield batch
-        finally:
-            self._stop()
-            thread.join()
-        if interrupt is not None:
-            raise interrupt
+        with held_back(self._stop):
+            thread.start()
+            try:
+                while (batch := self._out.get()) is not None:
+                    if isinstance(batch, BaseException):
+                        raise batch
+                    yield batch
+            finally:
+                self._stop()
+                thread.join()
 
     def _stop(self) -> None:
         self._stopped.set()
@@ -235,24 +230,28 @@ class Sender:
             return Outcome(item, None, trouble, 0.0)
         sizes = tuple(image.size for image in images)
         key = self._renderer.key(item, images)
-        known = self._known.get(key)
-        if known is not None:
-            first = await asyncio.shield(known)
+        if (said := self._done.get(key)) is not None:
+            self.counts["shared"] += 1
+            return Outcome(item, ChatReply(*said[:-1]), None, said[-1], sizes)
+        if (under_way := self._under_way.get(key)) is not None:
+            first = await asyncio.shield(under_way)
             self.counts["shared"] += 1
             return Outcome(item, first.reply, first.trouble, first.seconds, sizes)
-        future = asyncio.get_running_loop().create_future()
-        self._known[key] = future
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        body = self._renderer.body(item, images)
+        future = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            outcome = await self._tries(item, body, sizes, server, servers, session)
+            outcome = await self._tries(item, self._renderer.body(item, images), sizes, server, servers, session)
         except BaseException:
             future.cancel()
             raise
         future.set_result(outcome)
-        if outcome.reply is None:
-            self._known.pop(key, None)
+        del self._under_way[key]
+        reply = outcome.reply
+        if reply is not None and outcome.trouble is None:
+            self._done[key] = (
+                reply.text, reply.finish, reply.tokens_in, reply.tokens_out, reply.top, outcome.seconds
+            )  # fmt: skip
+            if len(self._done) > _REMEMBERED:
+                self._done.popitem(last=False)
         return outcome
 
     async def _images(self, item: Ask) -> list[SentImage]:

@@ -19,8 +19,12 @@ FATAL: Final = "fatal"
 """The request itself was refused: asking again is of no use."""
 SETUP: Final = "setup"
 """Wrong key, model name or address: no question will fare better."""
+AWAY: Final = "away"
+"""Nobody answers at the address: ask again; if that stays so, no question will fare better."""
 IMAGE: Final = "image"
 """The image is missing, damaged or of an unknown kind: nothing was sent."""
+
+_NOT_THE_QUESTION: Final = {SETUP, AWAY}
 
 IDENTICAL: Final = 5
 """Failures of one kind, with no success between them, after which asking stops."""
@@ -69,7 +73,7 @@ class Patience(Generic[Held]):
     fault: asking stops, and nothing is stored about them.
 
     A question is counted by what it is about (its images), so that the many questions of one damaged image
-    count as one; a setup failure counts every time.
+    count as one; a failure that cannot be the question's fault counts every time.
 
     Attributes:
         where: what to call the model's address in the error.
@@ -79,9 +83,11 @@ class Patience(Generic[Held]):
     _held: list[tuple[Held, Trouble]] = field(default_factory=list)
     _seen: dict[Hashable, set[Hashable]] = field(default_factory=dict)
     _subjects: set[Hashable] = field(default_factory=set)
+    _ever: bool = False
 
     def succeeded(self) -> list[tuple[Held, Trouble]]:
         """Note a success; what was held back is handed out."""
+        self._ever = True
         if not self._held:
             return []
         held, self._held = self._held, []
@@ -95,7 +101,7 @@ class Patience(Generic[Held]):
             HandbenchError: too many failures in a row.
         """
         self._held.append((item, trouble))
-        about = len(self._held) if trouble.kind == SETUP else subject
+        about = len(self._held) if trouble.kind in _NOT_THE_QUESTION else subject
         same = self._seen.setdefault(trouble.identity, set())
         same.add(about)
         self._subjects.add(about)
@@ -110,9 +116,13 @@ class Patience(Generic[Held]):
         """The last question is through: hand out what is held.
 
         Raises:
-            HandbenchError: the setup is at fault.
+            HandbenchError: the setup is at fault, not the questions.
         """
         for _, trouble in self._held:
-            if trouble.kind == SETUP:
+            if trouble.kind in _NOT_THE_QUESTION:
                 raise HandbenchError(f"{self.where}: {trouble}")
+        if not self._ever and len(self._held) >= IDENTICAL and len(self._seen) == 1:
+            last = self._held[-1][1]
+            if last.kind != IMAGE:
+                raise HandbenchError(f"{self.where}: all {len(self._held)} questions failed alike: {last}")
         return self.succeeded()

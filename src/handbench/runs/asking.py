@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -52,6 +53,28 @@ def asked(task_spec: str, options: Any, data: str, context: ReadContext, shard: 
     }
 
 
+def source_table(options: Any) -> str | None:
+    """The source's table that a task's questions are made of: ``hands`` unless its options say otherwise.
+
+    None stands for a task that needs no source: its questions are text alone.
+    """
+    kind = getattr(options, "source_table", "hands")
+    return None if kind is None else str(kind)
+
+
+def _text_alone() -> Source:
+    """What questions without any image are made of."""
+    return Source(
+        "text", tables.empty("frames"), tables.empty("hands"), Path(), notes=["Text alone: no image is shown."]
+    )
+
+
+def _rows(source: Source, kind: str) -> pl.DataFrame:
+    """The table of that name, sorted by its id; empty where the source has none."""
+    found = source.gestures if kind == "gestures" else source.hands
+    return tables.empty(kind) if found is None else found.sort("gesture_id" if kind == "gestures" else "hand_id")
+
+
 def chunks(hands: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Hands in slabs of bounded size."""
     for start in range(0, hands.height, HANDS_PER_CHUNK):
@@ -83,9 +106,10 @@ def ask(
         manifest = folder.manifest()
         _same_or_refuse(folder, manifest["asked"], wanted)
         return manifest
-    source = load_source(data, context)
-    if source.hands.is_empty():
-        raise HandbenchError(f"{data}: no hand to ask about{_why(source)}")
+    kind = source_table(options)
+    source = load_source(data, context) if kind is not None else _text_alone()
+    if kind is not None and _rows(source, kind).is_empty():
+        raise HandbenchError(f"{data}: no {kind} to ask about{_why(source)}")
     return _write(folder, task, options, source, shard, wanted, context)
 
 
@@ -99,23 +123,24 @@ def _write(
     context: ReadContext,
 ) -> dict[str, Any]:
     folder.root.mkdir(parents=True, exist_ok=True)
-    hands = shard.take(source.hands.sort("hand_id"))
+    kind = source_table(options)
+    hands = shard.take(_rows(source, kind)) if kind else tables.empty("hands")
     frames = source.frames.filter(pl.col("image").is_in(hands["image"].unique().implode()))
     skipped: Counter[str] = Counter()
     done = 0
     with tables.Writer(folder.table("questions"), "questions") as writer:
-        for chunk in chunks(hands):
+        for chunk in chunks(hands) if kind else [None]:
             questions, missing = task.ask(chunk, options)
             writer.add(questions)
             skipped.update(missing)
-            done += chunk.height
+            done += 0 if chunk is None else chunk.height
             context.progress(done, hands.height, "asking")
     if not writer.rows:
         folder.table("questions").unlink()
         reasons = ", ".join(f"{reason}: {count}" for reason, count in sorted(skipped.items()))
         raise HandbenchError(f"{wanted['data']}: nothing can be asked of its {hands.height} hands ({reasons})")
     tables.write(frames, folder.table("frames"), "frames")
-    tables.write(hands, folder.table("hands"), "hands")
+    tables.write(hands, folder.table(kind or "hands"), kind or "hands")
     manifest = {
         "asked": wanted,
         "questions": {

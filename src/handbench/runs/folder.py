@@ -55,6 +55,10 @@ class RunFolder:
         """The append-only answers of one model."""
         return self.root / "answers" / f"{slug(model)}.jsonl"
 
+    def facts(self, model: str) -> Path:
+        """What is known of one model besides its answers."""
+        return self.root / "answers" / f"{slug(model)}.facts.jsonl"
+
     def poses(self, estimator: str) -> Path:
         """The poses of one estimator."""
         return self.root / "poses" / f"{slug(estimator)}.parquet"

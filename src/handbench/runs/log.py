@@ -18,6 +18,8 @@ from handbench.errors import HandbenchError
 
 _SYNC_SECONDS = 1.0
 
+_KEY = ["question_id", "variant", "repeat", "turn"]
+
 _LINE: Any = {  # the types of a line in JSON, which knows no short numbers
     "question_id": pl.String,
     "variant": pl.String,
@@ -73,7 +75,9 @@ class AnswerLog:
         if self.torn_bytes:
             file.truncate(whole)
         if whole:
-            self.done = parse(data[:whole], self.path, self.model)
+            said = parse(data[:whole], self.path, self.model)
+            # a question that was asked again after an error has two lines: the later one counts
+            self.done = said.unique(_KEY, keep="last", maintain_order=True)
 
     def append(self, answers: pl.DataFrame) -> None:
         """Add answers; they are on disk within a second or when the log is closed."""
@@ -81,8 +85,13 @@ class AnswerLog:
         frame = tables.conform(answers, "answers", self.path).drop("model")
         kept = [column.name for column in frame if column.null_count() < frame.height]
         view = memoryview(frame.select(kept).write_ndjson().encode())
-        while view:
-            view = view[self._file.write(view) :]
+        try:
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            raise HandbenchError(
+                f"{self.path}: cannot be written ({error.strerror}); what was answered before is kept"
+            ) from None
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())
             self._synced = time.monotonic()

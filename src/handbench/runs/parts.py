@@ -66,4 +66,4 @@ def find_task(text: str, protocol: str = "paper") -> tuple[Task, Any]:
     options = Options(spec)
     chosen = task.options.from_options(options, protocol)
     options.done()
-    return task, chosen
+    return (task.bound(chosen) if hasattr(task, "bound") else task), chosen

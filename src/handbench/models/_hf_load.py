@@ -1,0 +1,129 @@
+"""A model folder → model, processor and adapter, with one clear line for each way in which it can be wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from handbench.errors import HandbenchError
+
+DTYPES: Final = ("auto", "bfloat16", "float16", "float32")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready to be asked.
+
+    Attributes:
+        model: a transformers model for images and text, in evaluation mode.
+        processor: its processor, which pads on the left.
+    """
+
+    model: Any
+    processor: Any
+
+    @property
+    def tokenizer(self) -> Any:
+        """The processor's tokenizer."""
+        return self.processor.tokenizer
+
+    @property
+    def end_tokens(self) -> set[int]:
+        """Tokens that end a reply."""
+        ends = self.model.generation_config.eos_token_id
+        ends = ends if ends is not None else self.tokenizer.eos_token_id
+        return set(ends) if isinstance(ends, list) else {ends} - {None}
+
+    def facts(self) -> dict[str, Any]:
+        """Architecture, number format, versions, and a fingerprint of the chat template."""
+        import torch
+        import transformers
+
+        template = self.processor.chat_template or ""
+        template = template if isinstance(template, str) else json.dumps(template, sort_keys=True)
+        return {
+            "architecture": type(self.model).__name__,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "processor": type(self.processor).__name__,
+            "image_processor": type(self.processor.image_processor).__name__,
+            "chat_template": sha256(template.encode()).hexdigest()[:16],
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        }
+
+
+def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
+    """Load a model.
+
+    Args:
+        path: a model folder, or the name of a model in the local cache or at the hub.
+        adapter: a PEFT adapter's folder, or empty.
+        dtype: one of :data:`DTYPES`.
+        device: ``auto`` spreads the model over the accelerators there are; else a device such as ``cpu``.
+
+    Raises:
+        HandbenchError: a package, the model, its processor or its chat template is missing, or the adapter is
+            for another model.
+    """
+    try:
+        import torch
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+    except ImportError as error:
+        raise HandbenchError(f"hf:{path}: {error}; pip install 'handbench[hf]' brings what is needed") from None
+    number = dtype if dtype == "auto" else getattr(torch, dtype)
+    where: Any = _device_map(torch, device)
+    try:
+        processor = AutoProcessor.from_pretrained(path)
+    except Exception as error:
+        raise HandbenchError(f"hf:{path}: no processor could be loaded: {_line(error)}") from None
+    if not hasattr(processor, "image_processor") or not hasattr(processor, "tokenizer"):
+        raise HandbenchError(f"hf:{path}: its processor is a {type(processor).__name__}, which takes no images")
+    if not processor.chat_template:
+        raise HandbenchError(f"hf:{path}: its processor has no chat template; add chat_template.jinja to the folder")
+    try:
+        model = AutoModelForImageTextToText.from_pretrained(path, dtype=number, device_map=where)
+    except Exception as error:
+        raise HandbenchError(f"hf:{path}: the model could not be loaded: {_line(error)}") from None
+    if adapter:
+        model = _with_adapter(model, path, adapter)
+    processor.tokenizer.padding_side = "left"
+    if processor.tokenizer.pad_token is None:
+        processor.tokenizer.pad_token = processor.tokenizer.eos_token
+    return Loaded(model.eval(), processor)
+
+
+def _device_map(torch: Any, device: str) -> Any:
+    if device != "auto":
+        return {"": device}
+    return "auto" if torch.cuda.is_available() else {"": "cpu"}
+
+
+def _with_adapter(model: Any, path: str, adapter: str) -> Any:
+    try:
+        from peft import PeftModel, get_peft_model_state_dict
+        from peft.utils import load_peft_weights
+    except ImportError as error:
+        raise HandbenchError(f"hf:{path}: adapter={adapter} needs peft ({error}); pip install peft") from None
+    if not (Path(adapter) / "adapter_config.json").exists():
+        raise HandbenchError(f"hf:{path}: adapter={adapter}: no adapter_config.json there")
+    try:
+        tuned = PeftModel.from_pretrained(model, adapter)
+        given, taken = set(load_peft_weights(adapter, device="cpu")), set(get_peft_model_state_dict(tuned))
+    except Exception as error:
+        raise HandbenchError(
+            f"hf:{path}: adapter={adapter} does not fit this model; was it tuned on another? {_line(error)}"
+        ) from None
+    if given != taken:
+        odd = sorted(given ^ taken)
+        raise HandbenchError(
+            f"hf:{path}: adapter={adapter} does not fit this model; was it tuned on another? "
+            f"{len(odd)} weights have no counterpart, e.g. {odd[0]}"
+        )
+    return tuned.merge_and_unload()
+
+
+def _line(error: BaseException) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:200]

@@ -1,0 +1,47 @@
+"""What is known of a model besides its answers: one JSON line for each time that it was asked."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from handbench.protocols import TellsFacts
+
+
+class Session:
+    """One time of asking a model: its facts and the seconds spent are written when the block ends, however."""
+
+    def __init__(self, path: Path, model: TellsFacts | None) -> None:
+        self.path = path
+        self.model = model
+        self._begun = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._begun = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.model is None:
+            return
+        seconds = round(time.monotonic() - self._begun, 3)
+        line = json.dumps({**self.model.facts(), "wall_seconds": seconds, "ended": kind is None})
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def sessions(path: Path) -> list[dict[str, Any]]:
+    """All sessions of a model, the earliest first; lines that were not written to their end are left out."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return [session for session in found if isinstance(session, dict)]
