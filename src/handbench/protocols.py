@@ -63,7 +63,9 @@ class Source:
         skipped: rows left out, counted by reason.
         notes: one-line facts that belong in the report.
         images: makes sure that the images exist on disk (renders them), given the frames wanted.
-        gestures: the ``gestures`` table, sorted by ``gesture_id``, where the dataset has one.
+        gestures: the ``gestures`` table, where the dataset has one.
+        clips: the ``clips`` table, where the dataset has one.
+        scenes: the ``scenes`` table, where the dataset has one.
     """
 
     name: str
@@ -75,6 +77,8 @@ class Source:
     notes: list[str] = field(default_factory=list)
     images: Callable[[pl.DataFrame, Progress], None] | None = None
     gestures: pl.DataFrame | None = None
+    clips: pl.DataFrame | None = None
+    scenes: pl.DataFrame | None = None
 
 
 class DatasetReader(Protocol):

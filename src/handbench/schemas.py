@@ -99,6 +99,16 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "side": _optional(WORD),
         "cluster": Column(pl.String, meaning="the person, else the image"),
     },
+    "clips": {
+        "clip_id": Column(pl.String, meaning="dataset/split/clip"),
+        "images": Column(pl.List(pl.String), meaning="frames in the order of time"),
+        **_ORIGIN,
+        "action": _optional(WORD, "what is done, in the dataset's own words"),
+        "start": _optional(pl.Int64, "number of the first frame in its video"),
+        "end": _optional(pl.Int64, "number of the last frame, itself included"),
+        "side": _optional(WORD, "the acting hand: left, right or both"),
+        "cluster": Column(pl.String),
+    },
     "questions": {
         **_QUESTION_KEY,
         "task": Column(WORD),
@@ -182,4 +192,4 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "protocol": Column(WORD),
     },
 }
-"""Every table by name.  ``frames``, ``hands``, ``gestures`` and ``questions`` may have ``factor_*`` columns besides."""
+"""Every table by name.  ``frames``, source tables and ``questions`` may have ``factor_*`` columns besides."""

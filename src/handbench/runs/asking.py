@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -69,10 +69,19 @@ def _text_alone() -> Source:
     )
 
 
+SOURCE_KEYS: Final = {"hands": "hand_id", "gestures": "gesture_id", "clips": "clip_id", "scenes": "scene_id"}
+"""The tables that questions can be made of, and what identifies a row of each."""
+
+
 def _rows(source: Source, kind: str) -> pl.DataFrame:
     """The table of that name, sorted by its id; empty where the source has none."""
-    found = source.gestures if kind == "gestures" else source.hands
-    return tables.empty(kind) if found is None else found.sort("gesture_id" if kind == "gestures" else "hand_id")
+    found: pl.DataFrame | None = getattr(source, kind)
+    return tables.empty(kind) if found is None else found.sort(SOURCE_KEYS[kind])
+
+
+def _images_of(rows: pl.DataFrame) -> pl.Series:
+    """The images that rows of a source table are about, each once."""
+    return (rows["images"].explode() if "images" in rows.columns else rows["image"]).drop_nulls().unique()
 
 
 def chunks(hands: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -125,7 +134,7 @@ def _write(
     folder.root.mkdir(parents=True, exist_ok=True)
     kind = source_table(options)
     hands = shard.take(_rows(source, kind)) if kind else tables.empty("hands")
-    frames = source.frames.filter(pl.col("image").is_in(hands["image"].unique().implode()))
+    frames = source.frames.filter(pl.col("image").is_in(_images_of(hands).implode()))
     skipped: Counter[str] = Counter()
     done = 0
     with tables.Writer(folder.table("questions"), "questions") as writer:
