@@ -17,8 +17,7 @@ from handbench.reports.html import write_report
 from handbench.runs import answering, asking, scoring
 from handbench.runs.asking import Shard
 from handbench.runs.folder import RunFolder, slug
-from handbench.runs.parts import check_model, model_name
-from handbench.specs import Spec
+from handbench.runs.parts import Answerer, check_model, model_name
 
 
 @dataclass(frozen=True)
@@ -106,15 +105,25 @@ def answer(
     run: Run | str | Path,
     model: str | Sequence[str],
     *,
+    strategy: str | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
 ) -> Run:
-    """Questions → answers, by one model or several; what is answered already is not asked again."""
+    """Questions → answers, by one model or several; what is answered already is not asked again.
+
+    Args:
+        run: a run with questions, or its folder.
+        model: one model or several, e.g. ``["chance", "server:x?base_url=..."]``.
+        strategy: how each model is asked turn by turn, e.g. ``sv-cot``; by default every question is asked once.
+            A model that is asked by a strategy is a row of its own: ``server:x + sv-cot``.
+        workers: processes, by default one per processor.
+        progress: told how far it is.
+    """
     run = run if isinstance(run, Run) else Run.open(run)
     context = _context(None, "paper", workers, False, progress, run.folder)
     for name in [model] if isinstance(model, str) else model:
-        check_model(name)  # before its name is written down
-        canonical = str(Spec.parse(name))
+        canonical = str(Answerer.parse(name, strategy))
+        check_model(canonical)  # before its name is written down
         manifest = run.manifest
         models = [*manifest.get("models", [])]
         if canonical not in models:
@@ -149,6 +158,7 @@ def run(
     model: str | Sequence[str],
     out: str | Path | None = None,
     *,
+    strategy: str | None = None,
     split: str | None = None,
     protocol: str = "paper",
     workers: int | None = None,
@@ -162,6 +172,7 @@ def run(
         data: see :func:`ask`.
         model: one model or several, e.g. ``["chance", "prior", "pose:blaze-full"]``.
         out: the run's folder, by default one named after task and data under ``runs``.
+        strategy: see :func:`answer`.
         split: see :func:`ask`.
         protocol: see :func:`ask`.
         workers: processes, by default one per processor.
@@ -169,10 +180,10 @@ def run(
         progress: told how far it is.
     """
     for name in [model] if isinstance(model, str) else model:
-        check_model(name)
+        check_model(str(Answerer.parse(name, strategy)))
     place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}")
     made = ask(task, data, place, split=split, protocol=protocol, workers=workers, force=force, progress=progress)
-    answer(made, model, workers=workers, progress=progress)
+    answer(made, model, strategy=strategy, workers=workers, progress=progress)
     progress(0, None, "scoring")
     score(made)
     progress(0, None, "writing the report")

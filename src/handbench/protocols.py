@@ -2,7 +2,7 @@
 
 A part joins by its decorator (``@dataset("ge")``) in a module that the room imports on demand, or, from
 another package, through an entry point in the group ``handbench.datasets``, ``handbench.models``,
-``handbench.estimators`` or ``handbench.tasks``.
+``handbench.strategies``, ``handbench.estimators`` or ``handbench.tasks``.
 """
 
 from __future__ import annotations
@@ -181,6 +181,32 @@ class TellsFacts(Protocol):
         ...
 
 
+class Strategy(Protocol):
+    """What a model is asked turn by turn: the next prompt from the replies so far.
+
+    It must be a function of its arguments alone: a run that is taken up again calls it anew for turns whose replies
+    are in the log.  One that looks at the images has ``images_at`` (:class:`NeedsImages`) as well.
+    """
+
+    name: str
+
+    def turn(self, number: int, questions: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
+        """The prompts of one turn.
+
+        Args:
+            number: 0 for the first turn, which must ask about every question.
+            questions: the questions that are still open, as they stand in the run: all at first, later those that
+                were asked in the turn before and did not end in an error.
+            replies: the ``answers`` to them so far, every turn, sorted by question and turn.
+
+        Returns:
+            Rows of the ``questions`` table with the keys of open questions; ``system``, ``prompt``, ``images``,
+            ``options`` and ``kind`` are this turn's.  A question that is left out has had its last turn: the reply
+            to that one is its answer, read against the run's own options.
+        """
+        ...
+
+
 class Task(Protocol):
     """One benchmark: source → questions, answers → readings, readings → scores."""
 
@@ -220,6 +246,7 @@ class Task(Protocol):
 
 
 ModelFactory = Callable[[Spec, Options], Model]
+StrategyFactory = Callable[[Spec, Options], Strategy]
 EstimatorFactory = Callable[[Spec, Options], Estimator]
 
 Entry = TypeVar("Entry")
@@ -252,6 +279,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",
     },
+    "strategies": {},
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",
         "blaze-lite": "handbench.estimators.blaze",
@@ -282,6 +310,11 @@ def model(name: str) -> Callable[[ModelFactory], ModelFactory]:
     return _join("models", name)
 
 
+def strategy(name: str) -> Callable[[StrategyFactory], StrategyFactory]:
+    """Register a strategy factory under a name."""
+    return _join("strategies", name)
+
+
 def estimator(name: str) -> Callable[[EstimatorFactory], EstimatorFactory]:
     """Register an estimator factory under a name."""
     return _join("estimators", name)
@@ -302,7 +335,7 @@ def find(room: str, name: str) -> Any:
     """Find a part by name: what is registered, then this package, then installed plug-ins.
 
     Args:
-        room: ``datasets``, ``models``, ``estimators`` or ``tasks``.
+        room: ``datasets``, ``models``, ``strategies``, ``estimators`` or ``tasks``.
         name: the part's name.
 
     Raises:
@@ -315,6 +348,6 @@ def find(room: str, name: str) -> Any:
             for point in entry_points(group=f"handbench.{room}", name=name):
                 _found[room].setdefault(name, point.load())
     if name not in _found[room]:
-        kind = {"datasets": "dataset", "models": "model", "estimators": "estimator", "tasks": "task"}[room]
-        raise HandbenchError(f"no {kind} is called {name!r}; there are {', '.join(names(room))}")
+        kind = "strategy" if room == "strategies" else room.removesuffix("s")
+        raise HandbenchError(f"no {kind} is called {name!r}; there are {', '.join(names(room)) or 'none'}")
     return _found[room][name]

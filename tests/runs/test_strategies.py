@@ -3,10 +3,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from handbench import tables
+from handbench import api, protocols, tables
 from handbench.errors import HandbenchError
 from handbench.runs.log import AnswerLog
-from handbench.runs.strategies import drive, last_turns
+from handbench.runs.parts import Answerer
+from handbench.runs.strategies import drive, last_turns, unanswered
+from tests.handvqa.conftest import random_hands, write_source
 from tests.models.chat_questions import question_table
 
 
@@ -114,3 +116,129 @@ def test_a_strategy_without_end_or_with_stray_questions_is_refused():
         list(drive(Echo(), Endless(), question_table(1), tables.empty("answers")))
     with pytest.raises(HandbenchError, match="not open, or twice"):
         list(drive(Echo(), Stray(), question_table(1), tables.empty("answers")))
+
+
+class Timid(LookThenAnswer):
+    def turn(self, number, questions, replies):
+        return questions.head(1)
+
+
+def test_the_first_turn_must_ask_about_every_question():
+    with pytest.raises(HandbenchError, match="must ask about all 3 questions, not 1"):
+        list(drive(Echo(), Timid(), question_table(3), tables.empty("answers")))
+
+
+def test_a_strategy_sees_the_runs_own_questions_in_every_turn():
+    seen = []
+
+    class Watching(LookThenAnswer):
+        def turn(self, number, questions, replies):
+            seen.append(questions["prompt"].cast(pl.String).to_list())
+            return super().turn(number, questions, replies)
+
+    list(drive(Echo(), Watching(), question_table(2), tables.empty("answers")))
+    assert seen == [["question 0", "question 1"], ["question 0", "question 1"], ["question 0"]]
+
+
+def test_questions_with_a_turn_to_go_are_not_answered_yet():
+    questions, strategy = question_table(4), LookThenAnswer()
+    told = list(drive(Echo(), strategy, questions, tables.empty("answers")))
+    assert [frame["turn"][0] for frame in told] == [0, 0, 1]
+    lacking = [
+        unanswered(strategy, questions, pl.concat([tables.empty("answers"), *told[:count]]))["cluster"].to_list()
+        for count in range(4)
+    ]
+    assert lacking == [["0", "1", "2", "3"], ["0", "2", "3"], ["0", "2"], []]
+
+
+class SureThen:
+    """The question, and then the question again with a doubt."""
+
+    name = "are-you-sure"
+
+    def turn(self, number, questions, replies):
+        if number == 0:
+            return questions
+        prompt = pl.concat_str("prompt", pl.lit("\nAre you sure?"))
+        return questions.with_columns(prompt) if number == 1 else questions.clear()
+
+
+class Unsure:
+    def __init__(self, name):
+        self.name = name
+
+    def answer(self, questions):
+        asked = questions["prompt"].cast(pl.String).str.ends_with("sure?")
+        reply = pl.select(pl.when(asked).then(pl.lit("A")).otherwise(pl.lit("unsure"))).to_series()
+        frame = questions.select("question_id", "variant").with_columns(
+            reply.alias("reply"), finish=pl.lit("stop"), model=pl.lit(self.name), repeat=0, turn=0
+        )
+        yield tables.conform(frame, "answers")
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    for room in ("models", "strategies"):
+        monkeypatch.setitem(protocols._found, room, dict(protocols._found[room]))
+    protocols.model("unsure")(lambda spec, options: Unsure(str(spec)))
+    protocols.strategy("are-you-sure")(lambda spec, options: SureThen())
+
+
+@pytest.mark.usefixtures("parts")
+def test_a_model_asked_by_a_strategy_is_a_row_of_its_own(tmp_path):
+    source = write_source(tmp_path / "source", random_hands(2))
+    run = api.run("handvqa?per_descriptor=1", source, "unsure", tmp_path / "run", strategy="are-you-sure")
+    api.answer(run, ["unsure"])
+    api.score(run)
+    assert run.manifest["models"] == ["unsure + are-you-sure", "unsure"]
+    assert run.scores["model"].cast(pl.String).unique(maintain_order=True).to_list() == [
+        "unsure + are-you-sure",
+        "unsure",
+    ]
+    count = run.manifest["questions"]["count"]
+    turns = run.table("answers").group_by(pl.col("model").cast(pl.String), "turn").len().sort("model", "turn").rows()
+    assert turns == [("unsure", 0, count), ("unsure + are-you-sure", 0, count), ("unsure + are-you-sure", 1, count)]
+    read = run.table("readings").group_by(pl.col("model").cast(pl.String), pl.col("status").cast(pl.String)).len()
+    assert sorted(read.rows()) == [("unsure", "refused", count), ("unsure + are-you-sure", "ok", count)]
+    assert api.report(run).read_text().count("unsure + are-you-sure") > 1
+
+
+@pytest.mark.usefixtures("parts")
+def test_half_a_turn_is_not_scored(tmp_path):
+    source = write_source(tmp_path / "source", random_hands(2))
+    run = api.ask("handvqa?per_descriptor=1", source, tmp_path / "run")
+    api.answer(run, "unsure", strategy="are-you-sure")
+    log = run.folder.log("unsure + are-you-sure")
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-3]))
+    with pytest.raises(HandbenchError, match="unsure \\+ are-you-sure lacks 3"):
+        api.score(run)
+    api.answer(run, "unsure", strategy="are-you-sure")
+    assert sorted(log.read_bytes().splitlines()) == sorted(line.strip() for line in lines)
+    api.score(run)
+
+
+@pytest.mark.usefixtures("parts")
+def test_names_of_models_with_strategies():
+    who = Answerer.parse("server:a%20%2B b?base_url=http://h/v1", "are-you-sure")
+    assert str(who) == "server:a %2B b?base_url=http://h/v1 + are-you-sure"
+    assert Answerer.parse(str(who)) == who
+    assert who.model.name == "a + b"
+    assert Answerer.parse("chance?name=c", "are-you-sure?name=s").name == "c + s"
+    with pytest.raises(HandbenchError, match="has a strategy already"):
+        Answerer.parse("chance + are-you-sure", "other")
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ("nonesuch", "no strategy is called 'nonesuch'; there are .*are-you-sure"),
+        ("are-you-sure?colour=red", "unknown option colour"),
+        ("are-you-sure?key=sk-1", "no key in a name"),
+    ],
+)
+def test_unknown_strategies_are_refused_before_anything_is_written(strategy, words, tmp_path):
+    with pytest.raises(HandbenchError, match=words):
+        api.run("handvqa", "ge:nowhere", "unsure", tmp_path / "run", strategy=strategy)
+    assert not (tmp_path / "run").exists()

@@ -24,10 +24,10 @@ def describe(folder: Folder, as_json: Json = False) -> None:
 
 @app.command("list")
 def list_parts(as_json: Json = False) -> None:
-    """What there is to name: tasks, data, models, estimators."""
+    """What there is to name: tasks, data, models, strategies, estimators."""
     from handbench import protocols
 
-    found = {room: protocols.names(room) for room in ("tasks", "datasets", "models", "estimators")}
+    found = {room: protocols.names(room) for room in ("tasks", "datasets", "models", "strategies", "estimators")}
     found["models"] += [f"pose:{name}" for name in found["estimators"]]
     if as_json:
         print(json.dumps(found))

@@ -13,6 +13,10 @@ Models = Annotated[
     list[str],
     typer.Option("--model", "-m", help="Who answers, e.g. prior, pose:blaze-full; repeatable."),
 ]
+Strategy = Annotated[
+    str | None,
+    typer.Option("--strategy", help="Ask turn by turn, e.g. sv-cot?turns=3.", show_default=False),
+]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="The run's folder.")]
 Split = Annotated[
     str | None,

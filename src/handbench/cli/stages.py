@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from handbench.cli.app import app
-from handbench.cli.options import Data, Folder, Force, Json, Models, Out, Protocol, Split, Task, Workers
+from handbench.cli.options import Data, Folder, Force, Json, Models, Out, Protocol, Split, Strategy, Task, Workers
 from handbench.cli.printing import counted, print_run
 from handbench.cli.progress import progress_bar
 
@@ -20,6 +20,7 @@ def run(
     data: Data,
     model: Models,
     out: Out = None,
+    strategy: Strategy = None,
     split: Split = None,
     protocol: Protocol = "paper",
     workers: Workers = None,
@@ -35,6 +36,7 @@ def run(
             data,
             model,
             out,
+            strategy=strategy,
             split=split,
             protocol=protocol,
             workers=workers,
@@ -97,12 +99,14 @@ def merge(
 
 
 @app.command()
-def answer(folder: Folder, model: Models, workers: Workers = None, as_json: Json = False) -> None:
+def answer(
+    folder: Folder, model: Models, strategy: Strategy = None, workers: Workers = None, as_json: Json = False
+) -> None:
     """Questions → answers; what is answered already is not asked again."""
     from handbench import api
 
     with progress_bar(as_json) as tell:
-        made = api.answer(folder, model, workers=workers, progress=tell)
+        made = api.answer(folder, model, strategy=strategy, workers=workers, progress=tell)
     names = made.manifest["models"]
     print(json.dumps({"run": str(folder), "models": names}) if as_json else made.folder.root / "answers")
 

@@ -17,6 +17,7 @@ from handbench.reports.environment import template
 from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
+from handbench.runs.strategies import last_turns
 
 SHEET_HANDS: Final = 24
 KEY = ["question_id", "variant"]
@@ -35,7 +36,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     manifest = folder.manifest()
     task, options = task_of(manifest)
     questions, scores = folder.read("questions"), folder.read("scores")
-    readings, answers, hands = folder.read("readings"), folder.read("answers"), folder.read("hands")
+    readings, hands, answers = folder.read("readings"), folder.read("hands"), last_turns(folder.read("answers"))
     models = scores["model"].cast(pl.String).unique(maintain_order=True).to_list()
     rows = readings.join(
         questions.select(*KEY, "about_descriptor", "truth_rank", "truth_margin", "cluster"),

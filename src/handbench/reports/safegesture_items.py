@@ -14,6 +14,7 @@ from handbench.reports.sheet import LONGEST_REPLY, _thumbnail
 from handbench.runs.answering import image_root
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
+from handbench.runs.strategies import last_turns
 from handbench.tasks.safegesture.reading import KEY, read_reply
 
 PER_GESTURE: Final = 3
@@ -73,7 +74,7 @@ def cards(
     ensure_images(folder, chosen, context)
     some = listed.filter(pl.col("image").is_in(chosen))
     keys = some.select(KEY)
-    answers = folder.read("answers").join(keys, on=KEY, how="semi")
+    answers = last_turns(folder.read("answers")).join(keys, on=KEY, how="semi")
     readings = folder.read("readings").join(keys, on=KEY, how="semi")
     both = answers.join(readings, on=[*KEY, "model", "repeat"], how="inner").filter(pl.col("repeat") == 0)
     said: dict[tuple[Any, ...], list[Said]] = {}

@@ -16,8 +16,9 @@ from handbench.runs.costs import Budget
 from handbench.runs.facts import Session
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog
-from handbench.runs.parts import find_task, make_model, model_name
+from handbench.runs.parts import Answerer, find_task, make_model, make_strategy
 from handbench.runs.posing import estimate
+from handbench.runs.strategies import drive, unanswered
 from handbench.specs import Spec
 
 KEY = ["question_id", "variant"]
@@ -43,48 +44,77 @@ class PoseModel:
 
 
 def answer(
-    folder: RunFolder, spec: str, context: ReadContext, *, retry_errors: bool = True, budget: Budget | None = None
+    folder: RunFolder, spec: str, context: ReadContext, *, retry_errors: bool = False, budget: Budget | None = None
 ) -> pl.DataFrame:
     """Have a model answer all questions of a run that it has not answered yet.
 
     Args:
         folder: a run with questions.
-        spec: the model, e.g. ``chance`` or ``pose:blaze-full``.
+        spec: the model, e.g. ``chance`` or ``pose:blaze-full``, or model and strategy: ``server:x + sv-cot``.
         context: workers and whom to tell about progress.
         retry_errors: ask again where the answer is an error; else such questions stay as they are.
         budget: what may be spent; the answers there are already are counted in.
 
     Returns:
-        The model's ``answers``, in the order of the questions.
+        The model's ``answers``, every turn, in the order of the questions.
 
     Raises:
         HandbenchError: the budget is spent; what was answered is kept.
     """
     questions = folder.read("questions")
-    name = model_name(spec)
-    with AnswerLog(folder.log(name), name) as log:
-        kept = log.done.filter(pl.col("finish") != "error") if retry_errors else log.done
-        left = questions.join(kept.select(KEY), on=KEY, how="anti", maintain_order="left")
-        done = questions.height - left.height
+    who = Answerer.parse(spec)
+    strategy = make_strategy(who.strategy) if who.strategy else None
+    with AnswerLog(folder.log(who.name), who.name) as log:
+        kept = log.done.filter(pl.col("finish").cast(pl.String) != "error") if retry_errors else log.done
+        left = unanswered(strategy, questions, kept)
         if budget is not None:
             budget.add(log.done)
-            _stop_if_gone(name, budget, left.height)
+            _stop_if_gone(who.name, budget, left.height)
         if left.height:
-            model = _model(folder, spec, context)
-            if isinstance(model, NeedsAllQuestions):
-                model.prepare(questions)
-            if isinstance(model, NeedsImages):
-                ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
-                model.images_at(image_root(folder, folder.manifest()))
-            with Session(folder.facts(name), model if isinstance(model, TellsFacts) else None):
-                for answers in model.answer(left):
+            model = _model(folder, who, context)
+            _make_ready(folder, [model, strategy], questions, left, context)
+            told = _Told(context, who.name, questions.height, questions.height - left.height)
+            frames = model.answer(left) if strategy is None else drive(model, strategy, questions, kept, told.turn)
+            with Session(folder.facts(who.name), model if isinstance(model, TellsFacts) else None):
+                for answers in frames:
                     log.append(answers)
-                    done += answers.height
-                    context.progress(done, questions.height, f"answers of {name}")
+                    told.come(answers.height)
                     if budget is not None:
                         budget.add(answers)
-                        _stop_if_gone(name, budget, questions.height - done)
-    return answers_of(folder, name, questions)
+                        _stop_if_gone(who.name, budget, told.total - told.done)
+    return answers_of(folder, who.name, questions)
+
+
+def _make_ready(
+    folder: RunFolder, those: list[object], questions: pl.DataFrame, left: pl.DataFrame, context: ReadContext
+) -> None:
+    """Give what a model and a strategy need before the first question: all questions, images on disk."""
+    for one in those:
+        if isinstance(one, NeedsAllQuestions):
+            one.prepare(questions)
+        if isinstance(one, NeedsImages):
+            ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
+            one.images_at(image_root(folder, folder.manifest()))
+
+
+@dataclass
+class _Told:
+    """Tells how many questions are answered: of all, or of those of a turn."""
+
+    context: ReadContext
+    name: str
+    total: int
+    done: int
+    what: str = "answers"
+
+    def turn(self, number: int, asked: int) -> None:
+        """A turn begins."""
+        self.done, self.total, self.what = 0, asked, f"turn {number + 1}: answers"
+
+    def come(self, count: int) -> None:
+        """Answers have come."""
+        self.done += count
+        self.context.progress(self.done, self.total, f"{self.what} of {self.name}")
 
 
 def _stop_if_gone(name: str, budget: Budget, left: int) -> None:
@@ -96,15 +126,28 @@ def _stop_if_gone(name: str, budget: Budget, left: int) -> None:
 
 
 def answers_of(folder: RunFolder, name: str, questions: pl.DataFrame) -> pl.DataFrame:
-    """What a model has answered so far, in the order of the questions."""
+    """What a model has answered so far, every turn, in the order of the questions."""
     with AnswerLog(folder.log(name), name) as log:
-        return questions.select(KEY).join(log.done, on=KEY, how="inner", maintain_order="left")
+        done = log.done.sort("turn", maintain_order=True)
+    return questions.select(KEY).join(done, on=KEY, how="inner", maintain_order="left_right")
 
 
-def _model(folder: RunFolder, text: str, context: ReadContext) -> Model:
-    spec = Spec.parse(text)
+def lacking(questions: pl.DataFrame, spec: str, answers: pl.DataFrame) -> int:
+    """How many questions a model is not through with.
+
+    Args:
+        questions: the run's.
+        spec: the model, with its strategy if it is asked by one.
+        answers: what it has answered so far, every turn.
+    """
+    who = Answerer.parse(spec)
+    return unanswered(make_strategy(who.strategy) if who.strategy else None, questions, answers).height
+
+
+def _model(folder: RunFolder, who: Answerer, context: ReadContext) -> Model:
+    spec = who.model
     if spec.kind != "pose":
-        return make_model(text)
+        return make_model(str(spec))
     manifest = folder.manifest()
     task, options = task_of(manifest)
     estimator = str(Spec(spec.name, "", {key: value for key, value in spec.options.items() if key != "name"}))
@@ -118,7 +161,7 @@ def _model(folder: RunFolder, text: str, context: ReadContext) -> Model:
         workers=context.workers,
         progress=context.progress,
     )
-    return PoseModel(model_name(text), task, options, folder.read(source_table(options) or "hands"), poses)
+    return PoseModel(who.name, task, options, folder.read(source_table(options) or "hands"), poses)
 
 
 def image_root(folder: RunFolder, manifest: dict[str, Any]) -> Path:

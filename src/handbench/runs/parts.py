@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from handbench import protocols
 from handbench.errors import HandbenchError
-from handbench.protocols import Estimator, Model, ReadContext, Source, Task
+from handbench.protocols import Estimator, Model, ReadContext, Source, Strategy, Task
 from handbench.specs import Options, Spec
 
 _SECRETS = {"key", "api_key", "token", "password"}
@@ -19,25 +20,70 @@ def load_source(text: str, context: ReadContext) -> Source:
     return reader(spec, context)
 
 
+WITH: Final = " + "
+"""What stands between a model's name and a strategy's; names as they are written down escape a plus."""
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """Who answers: a model, asked once per question or by a strategy.
+
+    Attributes:
+        model: e.g. ``server:x?base_url=...``.
+        strategy: e.g. ``sv-cot``; None where each question is asked once.
+    """
+
+    model: Spec
+    strategy: Spec | None = None
+
+    @classmethod
+    def parse(cls, text: str, strategy: str | None = None) -> Answerer:
+        """Read a model's name, or ``MODEL + STRATEGY``.
+
+        Args:
+            text: the name.
+            strategy: the strategy, where it is given by itself.
+
+        Raises:
+            HandbenchError: the name cannot be read, or two strategies are named.
+        """
+        model, plus, behind = text.partition(WITH)
+        if plus and strategy:
+            raise HandbenchError(f"{text}: has a strategy already; {strategy} cannot be added")
+        named = strategy or behind
+        return cls(Spec.parse(model), Spec.parse(named) if named else None)
+
+    def __str__(self) -> str:
+        """The canonical text."""
+        return str(self.model) + (f"{WITH}{self.strategy}" if self.strategy else "")
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables: the ``name`` options where there are any, else the whole."""
+        return WITH.join(spec.options.get("name") or str(spec) for spec in (self.model, self.strategy) if spec)
+
+
 def model_name(text: str) -> str:
-    """What a model is called in tables: its ``name`` option where it has one, else its whole spec."""
-    spec = Spec.parse(text)
-    return spec.options.get("name") or str(spec)
+    """What a model (with its strategy) is called in tables."""
+    return Answerer.parse(text).name
 
 
 def check_model(text: str) -> None:
     """Look whether a model's name leads anywhere, before any work is done for it.
 
     Raises:
-        HandbenchError: there is no such model or estimator, or the name holds a key: names are written down.
+        HandbenchError: there is no such model, strategy or estimator, or the name holds a key: names are written down.
     """
-    spec = Spec.parse(text)
-    if secret := _SECRETS & set(spec.options):
-        raise HandbenchError(f"{spec.kind}:{spec.name}: no {secret.pop()} in a name; use key_env or key_file")
-    if spec.kind == "pose":
-        protocols.find("estimators", spec.name)
+    who = Answerer.parse(text)
+    for spec in filter(None, (who.model, who.strategy)):
+        if secret := _SECRETS & set(spec.options):
+            raise HandbenchError(f"{spec.kind}:{spec.name}: no {secret.pop()} in a name; use key_env or key_file")
+    if who.model.kind == "pose":
+        protocols.find("estimators", who.model.name)
     else:
-        protocols.find("models", spec.kind)
+        protocols.find("models", who.model.kind)
+    if who.strategy is not None:
+        make_strategy(who.strategy)
 
 
 def _make(room: str, text: str) -> Any:
@@ -52,6 +98,12 @@ def _make(room: str, text: str) -> Any:
 def make_model(text: str) -> Model:
     """Make a model by its name, e.g. ``chance?seed=1``; ``pose:...`` models are made by the run itself."""
     return cast(Model, _make("models", text))
+
+
+def make_strategy(spec: Spec) -> Strategy:
+    """Make a strategy, e.g. of ``sv-cot?turns=3``; ``name`` renames it in tables."""
+    unnamed = Spec(spec.kind, spec.name, {key: value for key, value in spec.options.items() if key != "name"})
+    return cast(Strategy, _make("strategies", str(unnamed)))
 
 
 def make_estimator(text: str) -> Estimator:

@@ -8,9 +8,10 @@ import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.runs.answering import answers_of, task_of
+from handbench.runs.answering import answers_of, lacking, task_of
 from handbench.runs.folder import RunFolder
 from handbench.runs.parts import model_name
+from handbench.runs.strategies import last_turns
 
 
 def complete(folder: RunFolder, manifest: dict[str, Any]) -> tuple[list[str], dict[str, int]]:
@@ -22,7 +23,7 @@ def complete(folder: RunFolder, manifest: dict[str, Any]) -> tuple[list[str], di
         if not folder.log(name).exists():
             short[name] = questions.height
             continue
-        missing = questions.height - answers_of(folder, name, questions).height
+        missing = lacking(questions, spec, answers_of(folder, name, questions))
         if missing:
             short[name] = missing
         else:
@@ -33,7 +34,8 @@ def complete(folder: RunFolder, manifest: dict[str, Any]) -> tuple[list[str], di
 def score(folder: RunFolder) -> pl.DataFrame:
     """Read and score the answers of every model that has answered all questions.
 
-    Writes ``answers.parquet``, ``readings.parquet`` and ``scores.parquet``.
+    Writes ``answers.parquet`` (every turn), ``readings.parquet`` (of each question's last turn) and
+    ``scores.parquet``.
 
     Returns:
         The ``scores`` table.
@@ -44,13 +46,13 @@ def score(folder: RunFolder) -> pl.DataFrame:
     manifest = folder.manifest()
     whole, short = complete(folder, manifest)
     if not whole:
-        lacking = ", ".join(f"{name} lacks {count}" for name, count in short.items()) or "no model was asked"
-        raise HandbenchError(f"{folder.root}: nothing to score yet: {lacking}; go on with handbench answer")
+        told = ", ".join(f"{name} lacks {count}" for name, count in short.items()) or "no model was asked"
+        raise HandbenchError(f"{folder.root}: nothing to score yet: {told}; go on with handbench answer")
     task, _ = task_of(manifest)
     questions = folder.read("questions")
     answers = tables.concat(answers_of(folder, name, questions) for name in whole)
     tables.write(answers, folder.table("answers"), "answers")
-    readings = tables.concat(task.read(questions, part) for part in answers.partition_by("model"))
+    readings = tables.concat(task.read(questions, part) for part in last_turns(answers).partition_by("model"))
     tables.write(readings, folder.table("readings"), "readings")
     scores = task.score(questions, readings)
     tables.write(scores, folder.table("scores"), "scores")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import polars as pl
 
 from handbench.errors import HandbenchError
-from handbench.protocols import Model
+from handbench.protocols import Model, Strategy
 
 KEY: Final = ["question_id", "variant"]
 
@@ -16,31 +16,13 @@ MOST_TURNS: Final = 32
 """A strategy that has not come to an end by then never will."""
 
 
-class Strategy(Protocol):
-    """What is asked next.
-
-    It must be a function of its arguments alone: a run that is taken up again calls it anew for turns whose replies
-    are in the log.
-    """
-
-    name: str
-
-    def turn(self, number: int, questions: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
-        """The prompts of one turn.
-
-        Args:
-            number: 0 for the first turn.
-            questions: the questions that are still open: all at first, later those asked in the turn before.
-            replies: the ``answers`` to them so far, every turn, sorted by question and turn.
-
-        Returns:
-            Rows of the ``questions`` table with the keys of open questions and this turn's ``prompt``, ``system``,
-            ``images`` and ``options``.  A question that is left out has had its last turn.
-        """
-        ...
-
-
-def drive(model: Model, strategy: Strategy, questions: pl.DataFrame, done: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def drive(
+    model: Model,
+    strategy: Strategy,
+    questions: pl.DataFrame,
+    done: pl.DataFrame,
+    begin: Callable[[int, int], None] = lambda number, asked: None,
+) -> Iterator[pl.DataFrame]:
     """Ask a model turn by turn.
 
     All open questions are asked a turn before the next turn begins, so that a model can work on many at once.  A turn
@@ -51,6 +33,7 @@ def drive(model: Model, strategy: Strategy, questions: pl.DataFrame, done: pl.Da
         strategy: what is asked.
         questions: all questions of the run.
         done: ``answers`` that are in the log already; their turns are not asked again.
+        begin: told the number of each turn and how many questions are asked in it.
 
     Yields:
         ``answers`` with their turn's number, as they come.
@@ -58,23 +41,74 @@ def drive(model: Model, strategy: Strategy, questions: pl.DataFrame, done: pl.Da
     Raises:
         HandbenchError: the strategy asks about a question that is not open, or never ends.
     """
-    known = done
-    asked = questions
+    known, open_ = done, questions
     for number in range(MOST_TURNS):
-        failed = known.filter(pl.col("finish").cast(pl.String) == "error").select(KEY)
-        still = asked.join(failed, on=KEY, how="anti", maintain_order="left")
-        replies = known.join(still.select(KEY), on=KEY, how="semi").filter(pl.col("turn") < number)
-        asked = strategy.turn(number, still, replies.sort([*KEY, "turn"])) if still.height else still
+        asked = _turn(strategy, number, open_, known)
         if asked.is_empty():
             return
-        if asked.join(still, on=KEY, how="anti").height or asked.select(KEY).is_duplicated().any():
-            raise HandbenchError(f"{strategy.name}: turn {number} asks about a question that is not open, or twice")
-        there = known.filter(pl.col("turn") == number).select(KEY)
-        for answers in model.answer(asked.join(there, on=KEY, how="anti", maintain_order="left")):
-            told = answers.with_columns(pl.lit(number, pl.Int16).alias("turn"))
-            known = pl.concat([known, told], how="diagonal_relaxed")
-            yield told
-    raise HandbenchError(f"{strategy.name}: did not come to an end in {MOST_TURNS} turns")
+        left = _without(asked, known.filter(pl.col("turn") == number))
+        begin(number, left.height)
+        told = [known]
+        for answers in model.answer(left) if left.height else ():
+            told.append(answers.with_columns(pl.lit(number, pl.Int16).alias("turn")))
+            yield told[-1]
+        known = pl.concat(told, how="diagonal_relaxed")
+        open_ = _only(open_, asked)
+    raise _endless(strategy)
+
+
+def unanswered(strategy: Strategy | None, questions: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """Questions that are not through: the turn that they lack is not in the log.
+
+    Args:
+        strategy: what is asked, None for each question once.
+        questions: all questions of the run.
+        done: ``answers`` in the log.
+
+    Returns:
+        Rows of ``questions``, in their order.
+
+    Raises:
+        HandbenchError: see :func:`drive`.
+    """
+    if strategy is None:
+        return _without(questions, done)
+    lacking: list[pl.DataFrame] = []
+    open_ = questions
+    for number in range(MOST_TURNS):
+        asked = _turn(strategy, number, open_, done)
+        if asked.is_empty():
+            return _only(questions, pl.concat(lacking)) if lacking else questions.clear()
+        left = _without(asked, done.filter(pl.col("turn") == number)).select(KEY)
+        lacking.append(left)
+        open_ = _without(_only(open_, asked), left)
+    raise _endless(strategy)
+
+
+def _turn(strategy: Strategy, number: int, questions: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """What is asked in a turn, of the questions that were asked in the one before."""
+    still = _without(questions, known.filter(pl.col("finish").cast(pl.String) == "error"))
+    if still.is_empty():
+        return still
+    replies = _only(known.filter(pl.col("turn") < number), still).sort([*KEY, "turn"])
+    asked = strategy.turn(number, still, replies)
+    if asked.join(still, on=KEY, how="anti").height or asked.select(KEY).is_duplicated().any():
+        raise HandbenchError(f"{strategy.name}: turn {number} asks about a question that is not open, or twice")
+    if number == 0 and asked.height < still.height:
+        raise HandbenchError(f"{strategy.name}: turn 0 must ask about all {still.height} questions, not {asked.height}")
+    return asked
+
+
+def _endless(strategy: Strategy) -> HandbenchError:
+    return HandbenchError(f"{strategy.name}: did not come to an end in {MOST_TURNS} turns")
+
+
+def _without(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    return rows.join(others, on=KEY, how="anti", maintain_order="left")
+
+
+def _only(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    return rows.join(others, on=KEY, how="semi", maintain_order="left")
 
 
 def last_turns(answers: pl.DataFrame) -> pl.DataFrame:
@@ -83,5 +117,7 @@ def last_turns(answers: pl.DataFrame) -> pl.DataFrame:
     Args:
         answers: the ``answers`` table of one model or several.
     """
+    if answers["turn"].max() in (None, 0):
+        return answers
     key = [*KEY, "model", "repeat"]
     return answers.filter(pl.col("turn") == pl.col("turn").max().over(key))
