@@ -20,8 +20,9 @@ def sample(questions: pl.DataFrame, count: int, seed: int = 0) -> pl.DataFrame:
     """Take a stratified sample of questions.
 
     Within each stratum (dataset, descriptor, label) the questions stand in an order that depends on the seed and
-    their names alone.  The k-th of m gets the place (k - 1/2) / m, and those with the lowest places are taken: the
-    strata keep their shares to within one question, and a sample holds every smaller one.
+    their names alone.  The k-th of m gets the place (k - 1/2) / m, and those with the lowest places are taken
+    (Webster's apportionment): a sample holds every smaller one, and a stratum that is the share w of all questions
+    gets its due number to within (1 + w S) / 2 questions, S being the number of strata.
 
     Args:
         questions: the ``questions`` table.
