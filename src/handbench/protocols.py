@@ -260,6 +260,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "ho3d": "handbench.datasets.ho3d",
         "dexycb": "handbench.datasets.dexycb",
         "h2o": "handbench.datasets.h2o",
+        "ipn": "handbench.datasets.ipn",
         "rhd": "handbench.datasets.rhd",
         "assemblyhands": "handbench.datasets.assemblyhands",
         "arctic": "handbench.datasets.arctic",

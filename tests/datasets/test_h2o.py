@@ -119,3 +119,71 @@ def test_nothing_there(tmp_path):
     write(tmp_path, "subject1/h1/0/cam4", frames=1)
     with pytest.raises(HandbenchError, match="nothing is left of the split test"):
         read(spec(tmp_path), context())
+
+
+def test_clips_by_the_owners_list(tmp_path):
+    write(tmp_path, "subject4/h1/0/cam4", frames=8)
+    write(tmp_path, "subject4/h1/0/cam0", frames=8)
+    lists = tmp_path / "action_labels"
+    lists.mkdir()
+    heading = "id path action_label start_act end_act start_frame end_frame\n"
+    (lists / "action_test.txt").write_text(
+        heading + "1 subject4/h1/0 16 0 2 0 7\n2 subject4/h1/0 27 4 9 0 7\n3 subject4/k1/0 1 0 3 0 7\n"
+    )
+    source = read(spec(tmp_path, "?cameras=cam0,cam4"), context())
+    clips = source.clips.to_dicts()
+    assert [clip["clip_id"] for clip in clips] == [
+        "h2o/test/subject4/h1/0/cam0/000000-000002",
+        "h2o/test/subject4/h1/0/cam0/000004-000009",
+        "h2o/test/subject4/h1/0/cam4/000000-000002",
+        "h2o/test/subject4/h1/0/cam4/000004-000009",
+    ]
+    assert [clip["action"] for clip in clips] == ["place cappuccino", "take out cappuccino"] * 2
+    # Two cameras see one and the same clip.
+    assert [clip["cluster"] for clip in clips] == ["subject4/h1/0/000000-000002", "subject4/h1/0/000004-000009"] * 2
+    assert clips[3]["images"] == [f"subject4/h1/0/cam4/rgb/{frame:06d}.png" for frame in range(4, 8)]
+    assert source.skipped == {"frame of a clip not there": 4}
+    conform(source.clips, "clips")
+
+
+def test_clips_by_the_numbers_beside_the_images(tmp_path):
+    place = write(tmp_path, "subject4/h1/0/cam4", frames=8, flags=(0, 1))
+    (place / "action_label").mkdir()
+    for frame, number in enumerate([0, 9, 9, 9, 0, 36, 36, 23]):
+        (place / "action_label" / f"{frame:06d}.txt").write_text(f"{number}\n")
+    clips = read(spec(tmp_path), context()).clips
+    assert clips.select("action", "start", "end").rows() == [
+        ("place book", 1, 3),
+        ("squeeze lotion", 5, 6),
+        ("pour milk", 7, 7),
+    ]
+
+
+def test_clips_without_any_annotated_hand(tmp_path):
+    place = write(tmp_path, "subject4/h1/0/cam4", frames=3, flags=(0, 0))
+    (place / "action_label").mkdir()
+    for frame in range(3):
+        (place / "action_label" / f"{frame:06d}.txt").write_text("33")
+    source = read(spec(tmp_path), context())
+    assert source.hands.is_empty()
+    assert source.clips["action"].to_list() == ["read book"]
+    assert source.frames["image"].to_list() == source.clips["images"][0].to_list()
+    assert source.frames["image_hash"].null_count() == 0
+    assert not source.frames["annotated"].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id path start_act\n", "line 1: expected the columns path, start_act, end_act; end_act is missing"),
+        ("path action_label start_act end_act\nsubject4/h1/0 16 0\n", "line 2: expected 4 words"),
+        ("path action_label start_act end_act\nsubject4/h1/0 37 0 2\n", "expected an action from 1 to 36, found 37"),
+        ("path action_label start_act end_act\nsubject4/h1/0 1 a 2\n", "start_act must be a whole number"),
+    ],
+)
+def test_a_bad_list_of_actions_is_one_clear_line(tmp_path, text, message):
+    write(tmp_path, "subject4/h1/0/cam4", frames=2)
+    (tmp_path / "action_labels").mkdir()
+    (tmp_path / "action_labels" / "action_test.txt").write_text(text)
+    with pytest.raises(HandbenchError, match=message):
+        read(spec(tmp_path), context())
