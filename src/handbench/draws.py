@@ -47,6 +47,22 @@ def pair_keys(rows: Keys, columns: Keys, seed: int) -> Keys:
     return mix(salted[:, None] ^ columns[None, :])
 
 
+def normals(keys: Keys) -> NDArray[np.float64]:
+    """A standard normal number from each key, by the inverse of the distribution function.
+
+    Args:
+        keys: uint64 of any shape, as :func:`pair_keys` gives them.
+
+    Returns:
+        Numbers of the same shape.
+    """
+    from scipy.special import ndtri
+
+    # The upper 53 bits, at the middle of their interval, so that neither 0 nor 1 comes out.
+    share = ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return np.asarray(ndtri(share), np.float64)
+
+
 def smallest(keys: Keys, eligible: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     """Mark the ``count`` eligible entries with the smallest keys in each row: a uniform sample.
 

@@ -66,6 +66,7 @@ class Source:
         gestures: the ``gestures`` table, where the dataset has one.
         clips: the ``clips`` table, where the dataset has one.
         scenes: the ``scenes`` table, where the dataset has one.
+        joint_error: mean 3D error of a joint that the owner publishes, metres.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Source:
     gestures: pl.DataFrame | None = None
     clips: pl.DataFrame | None = None
     scenes: pl.DataFrame | None = None
+    joint_error: float | None = None
 
 
 class DatasetReader(Protocol):
@@ -242,6 +244,26 @@ class Task(Protocol):
 
     def published(self) -> pl.DataFrame:
         """The paper's own numbers: table, model, tuned_on, evaluated_on, descriptor, metric, value."""
+        ...
+
+
+@runtime_checkable
+class HasCeiling(Protocol):
+    """A task that can tell how many of its labels would change were the truth off by so much."""
+
+    def ceiling(
+        self, questions: pl.DataFrame, hands: pl.DataFrame, options: Any, noise: float, source: str
+    ) -> pl.DataFrame:
+        """The ``ceiling`` table for a mean 3D joint error in metres, and where that number is from."""
+        ...
+
+
+@runtime_checkable
+class HasPublishedCounts(Protocol):
+    """A task whose paper prints how many questions it has."""
+
+    def against_paper(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """Counts of a question table beside the paper's, by name."""
         ...
 
 

@@ -1,25 +1,11 @@
-"""What there is, and what is in a run."""
+"""What there is to name."""
 
 from __future__ import annotations
 
 import json
 
 from handbench.cli.app import app
-from handbench.cli.options import Folder, Json
-
-
-@app.command()
-def describe(folder: Folder, as_json: Json = False) -> None:
-    """What is in the questions: counts per descriptor and label, and the terms of the options."""
-    from handbench.reports.description import describe as rows
-    from handbench.reports.description import show
-
-    found = rows(folder)
-    if as_json:
-        print(json.dumps({name: frame.to_dicts() for name, frame in found.items()}))
-        return
-    show(found)
-    print(folder)
+from handbench.cli.options import Json
 
 
 @app.command("list")

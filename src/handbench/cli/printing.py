@@ -19,6 +19,7 @@ def print_run(run: Run, as_json: bool) -> None:
 
     from handbench.reports.summary import summary
     from handbench.runs.answering import task_of
+    from handbench.runs.ceilings import read_ceiling
     from handbench.runs.scoring import complete
 
     console = Console()
@@ -27,7 +28,7 @@ def print_run(run: Run, as_json: bool) -> None:
     source, questions = manifest["source"], manifest["questions"]
     mark = " (synthetic)" if source["synthetic"] else ""
     title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
-    table, sentences = summary(task, options, run.scores, source["name"], title)
+    table, sentences = summary(task, options, run.scores, source["name"], title, read_ceiling(run.folder))
     console.print(table)
     for line in sentences:
         console.print(f"• {line}")

@@ -44,6 +44,9 @@ _ANNOTATIONS: Final[json_files.Fields] = {
     "bbox": pl.Struct({"right": _BOX, "left": _BOX}),
     "joint_valid": pl.List(pl.List(pl.Int8)),
 }
+JOINT_ERROR: Final = 0.0042
+"""Metres: average keypoint error of the annotations (Ohkawa et al., abstract)."""
+
 _METRES = 1e-3
 _SUFFIX = "_mono10bit"
 
@@ -103,7 +106,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
         raw=raw,
         boxes=np.array(rows["box"].to_list(), np.float64).reshape(-1, 4),
     )
-    return finish(hands, Setting(NAME, split, root, data, context, hashed, left.skipped))
+    setting = Setting(NAME, split, root, data, context, hashed, left.skipped, joint_error=JOINT_ERROR)
+    return finish(hands, setting)
 
 
 def _hands_in_view(path: Path, sides: tuple[str, ...]) -> Selection:

@@ -86,6 +86,7 @@ class Setting:
         notes: facts for the report.
         paper_images: how many images the paper counts in each of its splits.
         synthetic: whether the images are rendered.
+        joint_error: mean 3D error of a joint that the owner publishes, metres.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Setting:
     notes: Sequence[str] = ()
     paper_images: Mapping[str, int] = field(default_factory=dict)
     synthetic: bool = False
+    joint_error: float | None = None
 
 
 def finish(hands: Hands, setting: Setting) -> Source:
@@ -135,6 +137,7 @@ def finish(hands: Hands, setting: Setting) -> Source:
         synthetic=setting.synthetic,
         skipped={reason: count for reason, count in setting.skipped.items() if count},
         notes=notes,
+        joint_error=setting.joint_error,
     )
 
 

@@ -68,6 +68,7 @@ class Row:
     name: str
     cells: tuple[Cell, ...]
     published: bool = False
+    ceiling: bool = False
 
 
 def model_rows(scores: pl.DataFrame) -> list[Row]:
@@ -82,6 +83,29 @@ def model_rows(scores: pl.DataFrame) -> list[Row]:
         cells = tuple(found.get((descriptor, metric), Cell(None)) for descriptor, metric, _, _ in COLUMNS)
         rows.append(Row(str(model), cells))
     return rows
+
+
+def ceiling_row(ceiling: pl.DataFrame | None) -> Row | None:
+    """The line of the truth's own ceiling, None where there is none.
+
+    Args:
+        ceiling: the ``ceiling`` table of the run.
+    """
+    if ceiling is None or ceiling.is_empty():
+        return None
+    found = {row["descriptor"]: row for row in ceiling.iter_rows(named=True)}
+    first = next(iter(found.values()))
+    cells = []
+    for descriptor, metric, _, _ in COLUMNS:
+        row = found.get(descriptor)
+        if row is None or metric == "answer_rate":
+            cells.append(Cell(None))
+        elif metric == "accuracy":
+            cells.append(Cell(row["accuracy"], row["low"], row["high"]))
+        else:
+            cells.append(Cell(row["mae"], percent=False))
+    named = f"truth's ceiling: joints off by {1000 * first['noise']:.3g} mm ({first['noise_source']})"
+    return Row(named, tuple(cells), ceiling=True)
 
 
 def _percent(metric: str) -> bool:

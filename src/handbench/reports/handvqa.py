@@ -12,10 +12,11 @@ from markupsafe import Markup
 from handbench.hand.descriptors import DESCRIPTORS
 from handbench.protocols import ReadContext
 from handbench.reports import figures, findings, sheet
-from handbench.reports.board import COLUMNS, model_rows, published_rows
+from handbench.reports.board import COLUMNS, ceiling_row, model_rows, published_rows
 from handbench.reports.environment import template
 from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
+from handbench.runs.ceilings import read_ceiling
 from handbench.runs.folder import RunFolder
 from handbench.runs.strategies import last_turns
 
@@ -51,6 +52,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         version=version("handbench"),
         columns=COLUMNS,
         rows=model_rows(scores),
+        ceiling=ceiling_row(read_ceiling(folder)),
         published=rivals,
         published_note=note,
         verdicts=findings.verdicts(scores),

@@ -14,7 +14,9 @@ from handbench.reports.findings import verdicts
 from handbench.reports.terminal import board
 
 
-def summary(task: Task, options: Any, scores: pl.DataFrame, dataset: str, title: str) -> tuple[Table, list[str]]:
+def summary(
+    task: Task, options: Any, scores: pl.DataFrame, dataset: str, title: str, ceiling: pl.DataFrame | None = None
+) -> tuple[Table, list[str]]:
     """The score board and its sentences.
 
     Args:
@@ -23,13 +25,14 @@ def summary(task: Task, options: Any, scores: pl.DataFrame, dataset: str, title:
         scores: the ``scores`` table.
         dataset: the run's dataset.
         title: what stands above.
+        ceiling: the run's ``ceiling`` table, if it has one.
     """
     if task.name == "safegesture":
         lines = safegesture.board(scores, task.published(), options.cells)
         own = safegesture.own_scores(scores)
         models = own["model"].unique(maintain_order=True).to_list()
         return _safety(lines, title), safegesture.sentences(own, models, options.cells)
-    return board(scores, task.published(), dataset, title), verdicts(scores)
+    return board(scores, task.published(), dataset, title, ceiling), verdicts(scores)
 
 
 def _safety(lines: list[safegesture.Line], title: str) -> Table:

@@ -8,7 +8,7 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from handbench.reports.board import model_rows, published_rows
+from handbench.reports.board import ceiling_row, model_rows, published_rows
 
 _HEADINGS: Final = (
     "Angle\nacc ↑",
@@ -24,7 +24,9 @@ _NAME_WIDTH: Final = 18
 _WIDTHS: Final = (7, 8, 7, 8, 7, 7, 7, 7)
 
 
-def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: str) -> Table:
+def board(
+    scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: str, ceiling: pl.DataFrame | None = None
+) -> Table:
     """The paper's Tables 2 and 3 in one table, intervals below the numbers.
 
     Args:
@@ -32,6 +34,7 @@ def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: st
         published: as a task's ``published()`` gives it.
         dataset: the run's dataset.
         title: what stands above.
+        ceiling: the run's ``ceiling`` table, if it has one.
     """
     rows, note = published_rows(published, dataset)
     table = Table(
@@ -50,6 +53,8 @@ def board(scores: pl.DataFrame, published: pl.DataFrame, dataset: str, title: st
     for row in model_rows(scores):
         cells = [f"[bold]{cell.text}[/bold]\n[dim]{cell.short_interval}[/dim]" for cell in row.cells]
         table.add_row(f"[bold]{row.name}[/bold]", *cells)
+    if top := ceiling_row(ceiling):
+        table.add_row(top.name, *(f"{cell.text}\n[dim]{cell.short_interval}[/dim]" for cell in top.cells))
     table.add_section()
     for row in rows:
         table.add_row(f"[dim]{row.name}[/dim]", *(f"[dim]{cell.text}[/dim]" for cell in row.cells))

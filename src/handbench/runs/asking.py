@@ -165,6 +165,7 @@ def _write(
             "rendered": source.images is not None,
             "notes": source.notes,
             "skipped": source.skipped,
+            **({"joint_error": source.joint_error} if source.joint_error else {}),
         },
         "not_asked": dict(sorted(skipped.items())),
         "versions": versions(),

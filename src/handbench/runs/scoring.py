@@ -9,6 +9,7 @@ import polars as pl
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.runs.answering import answers_of, lacking, task_of
+from handbench.runs.ceilings import keep_ceiling
 from handbench.runs.folder import RunFolder
 from handbench.runs.parts import model_name
 from handbench.runs.strategies import last_turns
@@ -56,4 +57,5 @@ def score(folder: RunFolder) -> pl.DataFrame:
     tables.write(readings, folder.table("readings"), "readings")
     scores = task.score(questions, readings)
     tables.write(scores, folder.table("scores"), "scores")
+    keep_ceiling(folder, questions=questions)
     return tables.conform(scores, "scores")

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from handbench.protocols import task
-from handbench.tasks.handvqa import baselines, describe, questions, reading, scoring
+from handbench.tasks.handvqa import baselines, ceiling, describe, questions, reading, scoring
 from handbench.tasks.handvqa.options import HandVQAOptions
 
 
@@ -45,10 +45,25 @@ class HandVQA:
         """Label counts (Table 6, Fig. 7) and term counts (Fig. 6) of a question table."""
         return {"labels": describe.label_counts(questions), "terms": describe.term_counts(questions)}
 
+    def ceiling(
+        self, questions: pl.DataFrame, hands: pl.DataFrame, options: HandVQAOptions, noise: float, source: str
+    ) -> pl.DataFrame:
+        """See :func:`handbench.tasks.handvqa.ceiling.ceiling`."""
+        return ceiling.ceiling(questions, hands, options, noise, source)
+
+    def against_paper(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """See :func:`handbench.tasks.handvqa.describe.against_paper`."""
+        return describe.against_paper(questions, _published())
+
     def published(self) -> pl.DataFrame:
         """Tables 2 to 13 of the paper, long: percent and class indices as printed."""
-        text = (files(__package__) / "published.json").read_text(encoding="utf-8")
-        return pl.DataFrame(json.loads(text)["results"], infer_schema_length=None)
+        return pl.DataFrame(_published()["results"], infer_schema_length=None)
+
+
+def _published() -> dict[str, Any]:
+    text = (files(__package__) / "published.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
 
 
 task("handvqa")(HandVQA())

@@ -66,7 +66,7 @@ def answer(
     ranks = _ranks(predicted, scale, catalogue)
     hand_row = dict(zip(predicted["hand_id"].to_list(), range(predicted.height), strict=True))
     columns = {(catalogue.descriptors[d].name, a, b): c for c, (d, a, b) in enumerate(catalogue.items)}
-    item = _columns_of(questions, columns)
+    item = columns_of(questions, columns)
     row = questions["hand_id"].replace_strict(hand_row, default=-1, return_dtype=pl.Int64).to_numpy()
     rank = np.full(questions.height, -1, np.int64)
     known = row >= 0
@@ -75,7 +75,7 @@ def answer(
     return answers(questions, place, name)
 
 
-def _columns_of(questions: pl.DataFrame, columns: dict[tuple[str, str, str | None], int]) -> NDArray[np.int64]:
+def columns_of(questions: pl.DataFrame, columns: dict[tuple[str, str, str | None], int]) -> NDArray[np.int64]:
     """The catalogue's column that each question asks about."""
     keys = ["about_descriptor", "about_joint_a", "about_joint_b"]
     known = pl.DataFrame([(*item, column) for item, column in columns.items()], [*keys, "column"], orient="row")
@@ -88,14 +88,27 @@ def _ranks(predicted: pl.DataFrame, scale: Scale, catalogue: Catalogue) -> NDArr
     """Rank of the option that each value picks, -1 where the value is undefined."""
     joints = predicted["keypoints_cam"].to_numpy().reshape(-1, 21, 3)
     center, extent = _size(predicted, joints)
-    values = describe(joints, center, extent, scale, catalogue)
-    ranks = np.full(values.shape, -1, np.int64)
+    return nearest_ranks(describe(joints, center, extent, scale, catalogue), catalogue).astype(np.int64)
+
+
+def nearest_ranks(values: Floats, catalogue: Catalogue = PAPER) -> NDArray[np.int8]:
+    """Rank of the option that each value picks.
+
+    Args:
+        values: (N, C) as :func:`handbench.hand.descriptors.describe` gives them.
+        catalogue: the same as there.
+
+    Returns:
+        (N, C) rank among the options; a value that no option offers picks the nearer one, and -1 stands
+        where the value is undefined.
+    """
+    ranks = np.full(values.shape, -1, np.int8)
     for index, descriptor in enumerate(catalogue.descriptors):
         part = catalogue.columns(index)
         limits = descriptor.thresholds
         if descriptor.dropped is not None:
             limits = (sum(limits) / len(limits),)
-        ranks[:, part] = sum((values[:, part] >= limit).astype(np.int64) for limit in limits)
+        ranks[:, part] = sum((values[:, part] >= limit).astype(np.int8) for limit in limits)
     ranks[np.isnan(values)] = -1
     return ranks
 

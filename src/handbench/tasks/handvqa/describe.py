@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
 import polars as pl
 
 from handbench.hand.descriptors import PAPER, categorise, describe
@@ -32,6 +35,60 @@ def label_counts(questions: pl.DataFrame) -> pl.DataFrame:
             "count",
             "share",
         )
+    )
+
+
+PAPER_SETS: Final = {"freihand": "FreiHAND", "interhand": "InterHand2.6M", "fpha": "FPHA"}
+"""The paper's name of each dataset."""
+
+
+def against_paper(questions: pl.DataFrame, published: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Our counts beside the paper's.
+
+    Args:
+        questions: the ``questions`` table of one split or several.
+        published: ``label_counts`` (Table 6, over all six splits) and ``split_sizes`` (section 7.1).
+
+    Returns:
+        ``table_6`` with ``descriptor, label, count, share, paper_count, paper_share, difference`` (of the shares
+        within the descriptor), and ``section_7_1`` with ``dataset, split, images, paper_images, questions,
+        paper_questions, per_image, paper_per_image`` of the paper's six splits, null where they are not among
+        the questions.
+    """
+    rows = [
+        {"descriptor": descriptor.name, "label": label, "paper_count": counts[label]}
+        for descriptor in PAPER.descriptors
+        for counts in [published["label_counts"][descriptor.name]]
+        for label in descriptor.asked_labels
+    ]
+    own = questions.group_by(
+        pl.col("about_descriptor").cast(pl.String).alias("descriptor"),
+        pl.col("truth_category").cast(pl.String).alias("label"),
+    ).len("count")
+    share = pl.col("count") / pl.col("count").sum().over("descriptor")
+    paper = pl.col("paper_count") / pl.col("paper_count").sum().over("descriptor")
+    labels = (
+        pl.DataFrame(rows)
+        .join(own, on=["descriptor", "label"], how="left", maintain_order="left")
+        .with_columns(pl.col("count").fill_null(0))
+        .select("descriptor", "label", "count", share.alias("share"), "paper_count", paper.alias("paper_share"))
+        .with_columns((pl.col("share") - pl.col("paper_share")).alias("difference"))
+    )
+    return {"table_6": labels, "section_7_1": _sizes(questions, published["split_sizes"])}
+
+
+def _sizes(questions: pl.DataFrame, sizes: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    name = pl.col("dataset").cast(pl.String)
+    own = questions.group_by(
+        name.replace(PAPER_SETS).alias("dataset"),
+        pl.col("split").cast(pl.String).str.replace("^paper-", "").alias("split"),
+    ).agg(pl.col("images").list.first().n_unique().cast(pl.Int64).alias("images"), pl.len().alias("questions"))
+    paper = pl.DataFrame(sizes).rename({"images": "paper_images", "vqa_pairs": "paper_questions"})
+    joined = paper.join(own, on=["dataset", "split"], how="left", maintain_order="left")
+    return joined.select(
+        *("dataset", "split", "images", "paper_images", "questions", "paper_questions"),
+        (pl.col("questions") / pl.col("images")).alias("per_image"),
+        (pl.col("paper_questions") / pl.col("paper_images")).alias("paper_per_image"),
     )
 
 

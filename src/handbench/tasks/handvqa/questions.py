@@ -110,13 +110,18 @@ def hand_values(hands: pl.DataFrame, options: HandVQAOptions) -> Floats:
         (N, C) values as :func:`handbench.hand.descriptors.describe` gives them; NaN where undefined.
     """
     joints = joint_arrays(hands)
-    center, extent = _array(hands["center"], (3,)), _array(hands["extent"], (3,))
+    center, extent = vector_arrays(hands["center"]), vector_arrays(hands["extent"])
     return describe(joints, center, extent, options.scale, options.catalogue)
 
 
 def joint_arrays(hands: pl.DataFrame) -> Floats:
     """(N, 21, 3) camera-frame joints of a hands table; NaN where they are missing."""
     return _array(hands["joints_cam"], (21, 3))
+
+
+def vector_arrays(vectors: pl.Series) -> Floats:
+    """(N, 3) centres or extents of a hands table; NaN where they are missing."""
+    return _array(vectors, (3,))
 
 
 def _array(series: pl.Series, shape: tuple[int, ...]) -> Floats:

@@ -1,0 +1,49 @@
+"""``handbench describe``: what is in questions, beside the paper's counts, and how sure their truth is."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from handbench.cli.app import app
+from handbench.cli.options import Force, Json, Protocol, Split
+
+
+@app.command()
+def describe(
+    targets: Annotated[
+        list[str], typer.Argument(help="Folders of runs, or sources such as ge:PATH; several count together.")
+    ],
+    against: Annotated[
+        str | None, typer.Option("--against", help="paper: our counts beside those that the paper prints.")
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            help="The truth's ceiling where joints are off by so much, e.g. 3mm (mean 3D error of a joint), or "
+            "published for the dataset's own figure. Kept with a run and shown beside its scores.",
+        ),
+    ] = None,
+    task: Annotated[str, typer.Option("--task", help="The task that a source's questions are of.")] = "handvqa",
+    split: Split = None,
+    protocol: Protocol = "paper",
+    force: Force = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What is in the questions: counts per descriptor and label, and the terms of the options."""
+    from handbench.protocols import ReadContext
+    from handbench.reports import description
+
+    context = ReadContext(split, protocol, force=force)
+    found = description.describe(targets, against=against, noise=noise, task=task, context=context)
+    if as_json:
+        print(json.dumps({name: frame.to_dicts() for name, frame in found.items()}))
+    elif as_markdown:
+        print(description.markdown(found))
+    else:
+        description.show(found)
+        print(*targets)
