@@ -40,7 +40,7 @@ def test_sentences_are_the_papers_own(shared):
         wanted = golden[names[descriptor.name]][key]
         assert set(descriptor.asked_labels) == set(wanted)
         for label in descriptor.asked_labels:
-            assert text.sentence(descriptor, label, a, b) == wanted[label]
+            assert text.sentence(label, a, b) == wanted[label]
             compared += 1
     assert compared == 15 * 4 + 23 * (3 + 2 + 2 + 2)
 
@@ -58,7 +58,7 @@ def test_every_question_is_true_to_its_value(hands):
         label = descriptor.labels[categories[at]]
         assert row["truth_category"] == label
         assert row["option_labels"][row["truth_index"]] == label
-        assert row["options"][row["truth_index"]] == text.sentence(descriptor, label, *item[1:])
+        assert row["options"][row["truth_index"]] == text.sentence(label, *item[1:])
         assert sorted(row["option_labels"]) == sorted(descriptor.asked_labels)
         assert descriptor.asked_labels[row["truth_rank"]] == label
         assert row["truth_value"] == pytest.approx(values[at], rel=1e-5)

@@ -31,6 +31,7 @@ _JOINT = {
     "mcp": "mcp",
     "knuckle": "mcp",
     "base joint": "mcp",
+    "end joint": "dip",
     "interphalangeal": "ip",
     "carpometacarpal": "cmc",
     "cmc": "cmc",

@@ -104,6 +104,7 @@ def term_counts(questions: pl.DataFrame) -> pl.DataFrame:
         *("thumb", "index finger", "middle finger", "ring finger", "little finger"),
         *("tip joint", "metacarpophalangeal joint", "carpometacarpal joint"),
         *("proximal interphalangeal joint", "distal interphalangeal joint"),
+        *("knuckle", "middle joint", "end joint"),
         *(label for descriptor in PAPER.descriptors for label in descriptor.asked_labels),
     ]
     rows = [

@@ -14,6 +14,7 @@ from handbench.hand.geometry import Scale
 from handbench.hand.skeleton import JOINT_INDEX, JOINTS
 from handbench.specs import Options
 from handbench.tasks.handvqa.text import ANSWER_STYLES
+from handbench.tasks.handvqa.wording import PHRASES, WORDINGS
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class HandVQAOptions:
         scale: which extent of the hand is made 1.
         answer: whether the whole lettered sentence is asked for (the paper's way) or the letter.
         catalogue: joints, pairs and thresholds.
+        wording: ``anatomical`` (the paper's words) or ``plain``.
+        paraphrase: which way of saying it, from 1; None draws one for each question by its id.
     """
 
     seed: int = 0
@@ -33,12 +36,16 @@ class HandVQAOptions:
     scale: Scale = Scale.PAPER
     answer: str = "sentence"
     catalogue: Catalogue = PAPER
+    wording: str = WORDINGS[0]
+    paraphrase: int | None = 1
 
     @classmethod
     def from_options(cls, options: Options, protocol: str = "paper") -> HandVQAOptions:
-        """Read ``seed, per_descriptor, scale, answer, pairs, thresholds``.
+        """Read ``seed, per_descriptor, scale, answer, pairs, thresholds, wording, paraphrase``.
 
-        The scale rule follows the protocol unless it is given.
+        The scale rule follows the protocol unless it is given.  ``wording=plain`` draws one of its paraphrases
+        for each question unless ``paraphrase`` names one; ``wording=anatomical`` keeps to the paper's own
+        sentences unless ``paraphrase`` names another or says ``any``.
 
         ``pairs`` is a JSON file ``[["thumb_tip", "index_tip"], ...]``; ``thresholds`` one such as
         ``{"angle": [105, 150, 170], "x": [-0.1, 0.1]}``.
@@ -51,13 +58,23 @@ class HandVQAOptions:
             catalogue = replace(catalogue, pairs=_read_pairs(Path(pairs)))
         if thresholds := options.text("thresholds", ""):
             catalogue = _with_thresholds(catalogue, Path(thresholds))
+        wording = options.choice("wording", WORDINGS[0], WORDINGS)
+        phrases = ("any", *(str(number) for number in range(1, PHRASES + 1)))
+        phrase = options.choice("paraphrase", "1" if wording == WORDINGS[0] else "any", phrases)
         return cls(
+            wording=wording,
+            paraphrase=None if phrase == "any" else int(phrase),
             seed=options.integer("seed", 0),
             per_descriptor=None if count == "all" else int(count),
             scale=Scale(options.choice("scale", protocol, tuple(Scale))),
             answer=options.choice("answer", "sentence", ANSWER_STYLES),
             catalogue=catalogue,
         )
+
+    @property
+    def phrases(self) -> tuple[int, ...]:
+        """The paraphrases that a question may have."""
+        return (self.paraphrase,) if self.paraphrase else tuple(range(1, PHRASES + 1))
 
     @property
     def catalogue_tag(self) -> str:
@@ -75,6 +92,8 @@ class HandVQAOptions:
             "scale": self.scale.value,
             "answer": self.answer,
             "catalogue": self.catalogue_tag or "paper",
+            "wording": self.wording,
+            "paraphrase": self.paraphrase or "any",
         }
 
 

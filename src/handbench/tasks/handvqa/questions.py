@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, product
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from handbench import draws
 from handbench.hand.descriptors import UNDEFINED, Catalogue, categorise, describe, margins
 from handbench.hand.geometry import Floats
 from handbench.tables import WORD
-from handbench.tasks.handvqa import text
+from handbench.tasks.handvqa import text, wording
 from handbench.tasks.handvqa.options import HandVQAOptions
 
 SIDES: Final = ("left", "right", "unknown")
@@ -27,7 +27,7 @@ def item_name(descriptor: str, joint_a: str, joint_b: str | None) -> str:
 
 
 class Templates:
-    """Every text that can be asked: one row per (extent, side, item, option order).
+    """Every text that can be asked: one row per (paraphrase, extent, side, item, option order).
 
     A question is a row number here plus a hand, which is what makes a million of them a second possible.
     """
@@ -51,27 +51,27 @@ class Templates:
     def _build(self, options: HandVQAOptions) -> pl.DataFrame:
         catalogue = options.catalogue
         rows = []
-        for extent in EXTENTS:
-            for side in SIDES:
-                for index, joint_a, joint_b in catalogue.items:
-                    descriptor = catalogue.descriptors[index]
-                    labels = descriptor.asked_labels
-                    sentences = [text.sentence(descriptor, label, joint_a, joint_b) for label in labels]
-                    for order in self.orders[index]:
-                        shown = [sentences[rank] for rank in order]
-                        rows.append(
-                            {
-                                "variant": variant(options, extent, order),
-                                "prompt": text.prompt(shown, side, options.answer),
-                                "options": shown,
-                                "option_labels": [labels[rank] for rank in order],
-                                "about_descriptor": descriptor.name,
-                                "about_joint_a": joint_a,
-                                "about_joint_b": joint_b,
-                                "about_side": side,
-                                "item": "/" + item_name(descriptor.name, joint_a, joint_b),
-                            }
-                        )
+        for phrase, extent, side in product(options.phrases, EXTENTS, SIDES):
+            say = wording.SENTENCES[options.wording][phrase - 1]
+            for index, joint_a, joint_b in catalogue.items:
+                descriptor = catalogue.descriptors[index]
+                labels = descriptor.asked_labels
+                sentences = [say(label, joint_a, joint_b) for label in labels]
+                for order in self.orders[index]:
+                    shown = [sentences[rank] for rank in order]
+                    rows.append(
+                        {
+                            "variant": variant(options, extent, order, phrase),
+                            "prompt": text.prompt(shown, side, options.answer, phrase),
+                            "options": shown,
+                            "option_labels": [labels[rank] for rank in order],
+                            "about_descriptor": descriptor.name,
+                            "about_joint_a": joint_a,
+                            "about_joint_b": joint_b,
+                            "about_side": side,
+                            "item": "/" + item_name(descriptor.name, joint_a, joint_b),
+                        }
+                    )
         words = pl.col("variant", "prompt", "about_descriptor", "about_joint_a", "about_joint_b", "about_side")
         lists = pl.col("options", "option_labels").cast(pl.List(WORD))
         schema = {"about_joint_b": pl.String}
@@ -84,16 +84,19 @@ def templates(options: HandVQAOptions) -> Templates:
     return Templates(options)
 
 
-def variant(options: HandVQAOptions, extent: str, order: NDArray[np.int64]) -> str:
+def variant(options: HandVQAOptions, extent: str, order: NDArray[np.int64], phrase: int = 1) -> str:
     """What else decides the question: ``paper/mesh;anatomical-1;sentence;order=120``.
 
-    ``order`` gives the rank of the category that stands behind each letter.
+    ``order`` gives the rank of the category that stands behind each letter; ``phrase`` is told of all
+    paraphrases but the paper's own.
     """
+    own = (options.wording, phrase) == (wording.WORDINGS[0], 1)
     parts = [
         f"{options.scale}/{extent}",
         *filter(None, [options.catalogue_tag]),
-        f"anatomical-{text.VERSION}",
+        f"{options.wording}-{text.VERSION}",
         options.answer,
+        *([] if own else [f"phrase={phrase}"]),
         "order=" + "".join(str(rank) for rank in order),
     ]
     return ";".join(parts)
@@ -165,6 +168,10 @@ def ask(hands: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dic
     extent_code = _code(hands["extent_source"], EXTENTS)
     side_code = _code(hands["side"], SIDES)
     block = (extent_code * len(SIDES) + side_code)[hand]
+    if len(options.phrases) > 1:
+        # Bits of their own: the paraphrase must not go with the order of the options.
+        lots = draws.mix(draws.mix(keys[hand, item])) % np.uint64(len(options.phrases))
+        block = block + lots.astype(np.int64) * len(SIDES) * len(EXTENTS)
     row = block * texts.per_block + texts.start[item] + order
     rank = ranks[hand, item]
     value = values[hand, item]

@@ -53,7 +53,8 @@ def score(
     for (model,), group in readings.group_by("model", maintain_order=True):
         about = beside(questions, group, [*columns, *factors])
         code = about["cluster"].cast(pl.Enum(clusters)).to_physical().to_numpy()
-        protocol = " + ".join(sorted(about["variant"].cast(pl.String).str.replace(r";order=\d+", "").unique()))
+        rules = about["variant"].cast(pl.String).str.replace_all(r";(order|phrase)=\d+", "")
+        protocol = " + ".join(sorted(rules.unique()))
         found = score_slices(
             np.unique(code, return_inverse=True)[1],
             about["truth_rank"].to_numpy(),

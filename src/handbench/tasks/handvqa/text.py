@@ -1,15 +1,15 @@
 """What the questions say: the paper's sentences, and our own instruction around them.
 
-Sentences are the paper's templates to the letter (HandVQA, section 3.2 and Table 1).  The instruction and
-the system text are ours; their version is part of every question's ``variant``.
+Sentences are the paper's templates to the letter (HandVQA, section 3.2 and Table 1); other words for them are
+in :mod:`handbench.tasks.handvqa.wording`.  The instruction and the system text are ours; their version is part
+of every question's ``variant``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from handbench.hand.descriptors import Descriptor
 
 VERSION: Final = "1"
 """Version of the instruction; a change of any word is another version."""
@@ -30,12 +30,7 @@ _SEGMENT_NAMES: Final = {
     "tip": "tip",
 }
 
-_ANSWER_LINES: Final = {
-    "sentence": "Answer with the one sentence that is true, letter and words, and with nothing else.",
-    "letter": "Answer with the letter of the one sentence that is true, and with nothing else.",
-}
-
-ANSWER_STYLES: Final = tuple(_ANSWER_LINES)
+ANSWER_STYLES: Final = ("sentence", "letter")
 """``sentence`` (the paper's way: the whole lettered sentence) or ``letter``."""
 
 
@@ -57,8 +52,8 @@ def noun(joint: str) -> str:
     return f"the {joint_name(joint)} joint of the {finger_name(joint)}"
 
 
-def sentence(descriptor: Descriptor, label: str, joint_a: str, joint_b: str | None) -> str:
-    """One option sentence, without its letter."""
+def sentence(label: str, joint_a: str, joint_b: str | None) -> str:
+    """One option sentence of the paper, without its letter."""
     if joint_b is None:
         return f"The {finger_name(joint_a)} is {label} at the {joint_name(joint_a)} joint."
     first = noun(joint_a)
@@ -70,22 +65,60 @@ def lettered(options: Sequence[str]) -> list[str]:
     return [f"{LETTERS[index]}. {option}" for index, option in enumerate(options)]
 
 
-def prompt(options: Sequence[str], side: str, answer: str) -> str:
+@dataclass(frozen=True)
+class _Instruction:
+    """What stands around the options; ``{whose}`` is the hand that is meant."""
+
+    question: str
+    note: str
+    heading: str
+    sentence: str
+    letter: str
+
+
+_INSTRUCTIONS: Final = (
+    _Instruction(
+        "Look at the {whose} in the image. Which one of these sentences is true of it?",
+        "Left, right, above and below are meant as they look in the image; in front is nearer to the camera.",
+        "Options:",
+        "Answer with the one sentence that is true, letter and words, and with nothing else.",
+        "Answer with the letter of the one sentence that is true, and with nothing else.",
+    ),
+    _Instruction(
+        "The image shows a {whose}. Just one of the sentences below describes it correctly.",
+        "Left, right, above and below are those of the image; what is nearer to the camera is in front.",
+        "Sentences:",
+        "Reply with the correct sentence and its letter. Write nothing else.",
+        "Reply with the letter of the correct sentence. Write nothing else.",
+    ),
+    _Instruction(
+        "How is the {whose} in this image held? Pick the statement that fits what you see.",
+        "Directions are as you see them in the image; in front means closer to the camera.",
+        "Statements:",
+        "Give the letter and the words of the statement that you pick, and no explanation.",
+        "Give only the letter of the statement that you pick, and no explanation.",
+    ),
+)
+
+
+def prompt(options: Sequence[str], side: str, answer: str, phrase: int = 1) -> str:
     """The user turn that goes with the image.
 
     Args:
         options: the sentences in the order shown.
         side: ``left`` or ``right``, the person's own, or ``unknown``: the hand that is meant.
         answer: a key of :data:`ANSWER_STYLES`.
+        phrase: which way of saying it, from 1.
     """
+    words = _INSTRUCTIONS[phrase - 1]
     whose = "person's hand" if side == "unknown" else f"person's {side} hand"
     lines = [
-        f"Look at the {whose} in the image. Which one of these sentences is true of it?",
-        "Left, right, above and below are meant as they look in the image; in front is nearer to the camera.",
+        words.question.format(whose=whose),
+        words.note,
         "",
-        "Options:",
+        words.heading,
         *lettered(options),
         "",
-        _ANSWER_LINES[answer],
+        words.sentence if answer == "sentence" else words.letter,
     ]
     return "\n".join(lines)
