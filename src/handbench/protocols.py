@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.specs import Options, Spec
 
 Progress = Callable[[int, int | None, str], None]
@@ -40,6 +41,7 @@ class ReadContext:
         workers: processes that may be used.
         force: go on where a guard would stop.
         progress: told how far it is.
+        faults: what is done about bad rows: stop at the first, or leave them out and count them.
     """
 
     split: str | None = None
@@ -48,6 +50,7 @@ class ReadContext:
     workers: int = 1
     force: bool = False
     progress: Progress = no_progress
+    faults: Faults = field(default_factory=Faults)
 
 
 @dataclass
@@ -67,6 +70,7 @@ class Source:
         clips: the ``clips`` table, where the dataset has one.
         scenes: the ``scenes`` table, where the dataset has one.
         joint_error: mean 3D error of a joint that the owner publishes, metres.
+        incomplete: what the folder lacks, a line each; a run stops at the first unless bad rows are left out.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Source:
     clips: pl.DataFrame | None = None
     scenes: pl.DataFrame | None = None
     joint_error: float | None = None
+    incomplete: list[str] = field(default_factory=list)
 
 
 class DatasetReader(Protocol):

@@ -10,6 +10,7 @@ from hand_maker import picture
 from handbench.datasets import files
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 
 
 def test_images_are_listed_in_one_order_whatever_the_disk_says(tmp_path):
@@ -58,8 +59,13 @@ def test_what_is_there(tmp_path):
     picture(tmp_path / "a.jpg")
     assert files.existing(tmp_path, ["a.jpg", "b.jpg"]).tolist() == [True, False]
     (tmp_path / "b.jpg").write_bytes(b"")
+    (tmp_path / "c.jpg").mkdir()
+    assert files.existing(tmp_path, ["a.jpg", "b.jpg", "c.jpg"]).tolist() == [True, True, False]
     with pytest.raises(HandbenchError, match=r"b.jpg: the image is empty"):
-        files.existing(tmp_path, ["a.jpg", "b.jpg"])
+        files.not_empty(tmp_path, ["a.jpg", "b.jpg"], Faults())
+    faults = Faults(keep_going=True)
+    assert files.not_empty(tmp_path, ["a.jpg", "b.jpg"], faults).tolist() == [True, False]
+    assert faults.take()[0] == {"image of 0 bytes": 1}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from handbench.datasets.build import Hands, Setting, finish
 from handbench.datasets.interhand_files import World, flags, read_world
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.hand.geometry import Floats
 from handbench.hand.skeleton import ORDERS
 from handbench.protocols import ReadContext, Source, dataset
@@ -73,9 +74,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
     place = root / "annotations" / split
     data = place / f"assemblyhands_{split}_ego_data_v1-1.json"
     context.progress(0, None, "reading annotations")
-    left = _hands_in_view(data, ("right", "left") if wanted == "both" else (wanted,))
+    left = _hands_in_view(data, ("right", "left") if wanted == "both" else (wanted,), context.faults)
     _leave_out_listed(left, place / f"invalid_{split}_ego.txt")
-    world = read_world(place / f"assemblyhands_{split}_joint_3d_v1-1.json", "annotations")
+    world = read_world(place / f"assemblyhands_{split}_joint_3d_v1-1.json", context.faults, "annotations")
     index = world.index.rename({"capture": "seq_name"})
     left.match("no 3D joints of the frame", index, ("seq_name", "frame_idx"))
     left.rows = left.rows.with_columns(image="images/" + pl.col("file_name"))
@@ -87,7 +88,11 @@ def read(spec: Spec, context: ReadContext) -> Source:
     left.keep(f"hand with fewer than {LEAST_VALID} joints in view", pl.Series(enough))
     left.refuse_empty(data, f"the split {split}")
     rows, raw = left.rows, raw[enough]
-    poses, intrinsics = _cameras(place / f"assemblyhands_{split}_ego_calib_v1-1.json", rows)
+    good, cameras = _cameras(place / f"assemblyhands_{split}_ego_calib_v1-1.json", rows, context.faults)
+    if not good:
+        files.refuse_nothing(data, context.faults)
+    rows, raw = rows[good], raw[good]
+    poses, intrinsics = (np.stack(part) for part in zip(*cameras, strict=True))
     turned = np.einsum("nij,npj->npi", poses[:, :, :3], raw) + poses[:, None, :, 3]
     sequence = rows["seq_name"]
     hands = Hands(
@@ -110,10 +115,10 @@ def read(spec: Spec, context: ReadContext) -> Source:
     return finish(hands, setting)
 
 
-def _hands_in_view(path: Path, sides: tuple[str, ...]) -> Selection:
+def _hands_in_view(path: Path, sides: tuple[str, ...], faults: Faults) -> Selection:
     """A row for each hand that has a box."""
     lists = {"images": _IMAGES, "annotations": _ANNOTATIONS}
-    images, annotations = json_files.read_json_records(path, "images and annotations", lists)
+    images, annotations = json_files.read_json_records(path, "images and annotations", lists, (), faults)
     joined = images.join(annotations, left_on="id", right_on="image_id", maintain_order="left")
     boxes = joined["bbox"].struct.unnest()
     count = boxes["right"].is_not_null().cast(pl.Int64) + boxes["left"].is_not_null().cast(pl.Int64)
@@ -121,8 +126,12 @@ def _hands_in_view(path: Path, sides: tuple[str, ...]) -> Selection:
     each = [joined.with_columns(side=pl.lit(side), box=boxes[side]) for side in sides]
     left = Selection(pl.concat(each), {"image without annotation": images.height - joined.height})
     left.keep("hand out of view", pl.col("box").is_not_null())
-    if (left.rows["box"].list.len() != 4).any():
-        raise HandbenchError(f"{path}: a box must be four numbers x1, y1, x2, y2")
+    boxed = faults.good(
+        left.rows["box"].list.len().eq_missing(4).to_numpy(),
+        "damaged box",
+        lambda row: f"{path}: a box must be four numbers x1, y1, x2, y2",
+    )
+    left.rows = left.rows.filter(boxed)
     return left
 
 
@@ -146,19 +155,25 @@ def _joints(rows: pl.DataFrame, world: World, path: Path) -> tuple[NDArray[np.bo
     return valid, raw
 
 
-def _cameras(path: Path, rows: pl.DataFrame) -> tuple[Floats, Floats]:
-    """(N, 3, 4) world to camera, and (N, 3, 3) intrinsics of each row."""
+def _cameras(path: Path, rows: pl.DataFrame, faults: Faults) -> tuple[list[int], list[tuple[Floats, Floats]]]:
+    """Which rows have a camera, and for each (3, 4) world to camera and (3, 3) intrinsics."""
     document = json_files.read_json(path, "cameras of each sequence and frame")
-    poses, intrinsics = np.zeros((rows.height, 3, 4)), np.zeros((rows.height, 3, 3))
-    keys = rows.select("seq_name", "camera", "frame_idx").iter_rows()
-    for row, (sequence, camera, frame) in enumerate(keys):
+
+    def camera_of(key: tuple[str, str, int]) -> tuple[Floats, Floats]:
+        sequence, camera, frame = key
         try:
             record: dict[str, Any] = document["calibration"][sequence]
             views = record["extrinsics"][f"{frame:06d}"]
             name = camera if camera in views else camera + _SUFFIX
-            poses[row] = np.asarray(views[name], np.float64)[:3]
-            intrinsics[row] = record["intrinsics"][name]
+            pose = np.asarray(views[name], np.float64)[:3].reshape(3, 4)
+            intrinsics = np.asarray(record["intrinsics"][name], np.float64).reshape(3, 3)
         except (KeyError, TypeError, ValueError, IndexError):
+            pose = intrinsics = np.full((3, 3), np.nan)
+        if not (np.isfinite(pose).all() and np.isfinite(intrinsics).all()):
             place = f"sequence {sequence}, frame {frame}, camera {camera}"
-            raise HandbenchError(f"{path}: {place}: expected 3 x 4 extrinsics and 3 x 3 intrinsics") from None
-    return poses, intrinsics
+            raise HandbenchError(
+                f"{path}: {place}: expected 3 x 4 extrinsics and 3 x 3 intrinsics", "damaged camera"
+            ) from None
+        return pose, intrinsics
+
+    return faults.each(rows.select("seq_name", "camera", "frame_idx").iter_rows(), camera_of)

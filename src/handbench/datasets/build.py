@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from handbench import tables
 from handbench.datasets import files
 from handbench.datasets.guards import Evidence, guard
+from handbench.datasets.selection import LACKING
+from handbench.datasets.soundness import Columns, sound
 from handbench.errors import HandbenchError
 from handbench.hand.camera import project
 from handbench.hand.geometry import Floats, center_and_extent
@@ -23,7 +25,7 @@ Texts = Sequence[str | None] | pl.Series
 
 
 @dataclass
-class Hands:
+class Hands(Columns):
     """N annotated hands of one split, as columns.
 
     Attributes:
@@ -109,6 +111,9 @@ def finish(hands: Hands, setting: Setting) -> Source:
         HandbenchError: a guard failed, an image is damaged or of another size, or two hands have one id.
     """
     notes = list(setting.notes)
+    hands = sound(hands, setting.root, setting.source, setting.context)
+    left_out, told = setting.context.faults.take()
+    notes += told
     if hands.joints_cam is not None:
         evidence = Evidence(
             hands.joints_cam,
@@ -135,10 +140,26 @@ def finish(hands: Hands, setting: Setting) -> Source:
         hands=_hands(hands, setting, hashes),
         root=setting.root,
         synthetic=setting.synthetic,
-        skipped={reason: count for reason, count in setting.skipped.items() if count},
+        skipped={reason: count for reason, count in ({**setting.skipped, **left_out}).items() if count},
         notes=notes,
         joint_error=setting.joint_error,
+        incomplete=_lacks(setting, len(hands.images)),
     )
+
+
+def _lacks(setting: Setting, rows: int) -> list[str]:
+    """What a folder lacks that is nearly whole; one that holds the lesser part is a part taken on purpose."""
+    firsts = getattr(setting.skipped, "firsts", {})
+    said = []
+    for reason in LACKING:
+        count = setting.skipped.get(reason, 0)
+        if 0 < count <= rows:
+            first = f", the first {firsts[reason]}" if reason in firsts else ""
+            said.append(
+                f"{setting.source}: {reason}: {count} beside {rows} whole ones{first}; expected an image for each "
+                "annotation and the reverse (--keep-going leaves them out)"
+            )
+    return said
 
 
 def _hands(hands: Hands, setting: Setting, hashes: Mapping[str, str] | None) -> pl.DataFrame:

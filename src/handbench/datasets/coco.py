@@ -74,7 +74,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
         raise HandbenchError(f"{spec}: the only split is {split}, not {context.split!r}")
     context.progress(0, None, "reading annotations")
     lists = {"images": _IMAGES, "annotations": _ANNOTATIONS}
-    images, annotations = json_files.read_json_records(path, "images and annotations", lists, _OPTIONAL)
+    images, annotations = json_files.read_json_records(path, "images and annotations", lists, _OPTIONAL, context.faults)
+    annotations = annotations.filter(_whole(annotations, path, context))
     left = Selection(annotations.rename({"id": "annotation"}))
     left.match("annotation without image", images.rename({"id": "image_id"}), ("image_id",))
     crowd = pl.col("iscrowd").fill_null(0) != 0
@@ -146,6 +147,21 @@ def _hands(rows: pl.DataFrame, side: str, path: Path) -> tuple[pl.DataFrame, Flo
         ]
     table = pl.concat([rows.with_columns(side=pl.lit(name), valid=good) for name, _, good in sides])
     return table.with_row_index("row"), np.concatenate([points for _, points, _ in sides])
+
+
+def _whole(annotations: pl.DataFrame, path: Path, context: ReadContext) -> pl.Series:
+    """Which records have finite numbers for points; where none may be left out, reading them says more."""
+    good = pl.repeat(True, annotations.height, eager=True)
+    if not context.faults.keep_going:
+        return good
+    for name in ("keypoints", "lefthand_kpts", "righthand_kpts"):
+        flat = annotations[name].list.eval(pl.element().explode())
+        good &= flat.list.eval(pl.element().is_finite()).list.all().fill_null(True)
+        good &= (flat.list.len() % 3 == 0).fill_null(True)
+    context.faults.good(
+        good.to_numpy(), "joints not finite", lambda row: f"{path}: record {row}: a point is not of finite numbers"
+    )
+    return good
 
 
 def _points(column: pl.Series, count: int, path: Path) -> Floats:

@@ -147,7 +147,11 @@ def _read_views(root: Path, views: list[tuple[str, str]], every: int, context: R
         for path in sorted((root / sequence / serial).glob("labels_*.npz")):
             match = re.fullmatch(r"labels_(\d{6})", path.stem)
             if match and int(match[1]) % every == 0:
-                joints.append(_label(path)[None])
+                try:
+                    joints.append(_label(path)[None])
+                except HandbenchError as error:
+                    context.faults.bad(error)
+                    continue
                 image = f"{sequence}/{serial}/color_{match[1]}.jpg"
                 rows.append((sequence, serial, int(match[1]), image))
     schema = {"sequence": pl.String, "serial": pl.String, "frame": pl.Int64, "image": pl.String}

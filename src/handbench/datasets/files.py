@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import Progress, no_progress
 from handbench.specs import Spec
 
@@ -65,9 +67,9 @@ def must_exist(path: Path, what: str) -> Path:
         HandbenchError: the file is absent or has no bytes.
     """
     if not path.is_file():
-        raise HandbenchError(f"{path}: missing; expected {what}")
+        raise HandbenchError(f"{path}: missing; expected {what}", "missing file")
     if path.stat().st_size == 0:
-        raise HandbenchError(f"{path}: the file is empty (0 bytes); expected {what}")
+        raise HandbenchError(f"{path}: the file is empty (0 bytes); expected {what}", "file of 0 bytes")
     return path
 
 
@@ -124,23 +126,41 @@ def existing(root: Path, paths: Sequence[str], *, anywhere: bool = False) -> NDA
             are shown to models.
 
     Returns:
-        (N,) bool.
+        (N,) bool; a file without bytes is there, and refused where the hands are finished.
 
     Raises:
-        HandbenchError: a file is there but has no bytes, or a path leads out of the folder.
+        HandbenchError: a path leads out of the folder.
     """
     there = np.zeros(len(paths), bool)
     for row, path in enumerate(paths):
         if not anywhere and _LEADS_OUT.search(path):
             raise HandbenchError(f"{root}: the image path {path[:80]!r} leads out of this folder")
         try:
-            size = os.stat(root / path).st_size
+            there[row] = stat.S_ISREG(os.stat(root / path).st_mode)
         except (OSError, ValueError):
             continue
-        if size == 0:
-            raise HandbenchError(f"{root / path}: the image is empty (0 bytes); copy it again or delete it")
-        there[row] = True
     return there
+
+
+def not_empty(root: Path, paths: Sequence[str], faults: Faults) -> NDArray[np.bool_]:
+    """Which images have bytes in them.
+
+    Args:
+        root: folder that the paths are relative to.
+        paths: N paths of files that are there.
+        faults: what is done about an image without bytes.
+
+    Returns:
+        (N,) bool.
+
+    Raises:
+        HandbenchError: one has none and bad rows are not to be left out.
+    """
+    return faults.good(
+        np.array([os.stat(os.path.join(root, path)).st_size > 0 for path in paths], bool),
+        "image of 0 bytes",
+        lambda row: f"{root / paths[row]}: the image is empty (0 bytes); copy it again or delete it",
+    )
 
 
 def stem(path: str) -> str:
@@ -182,15 +202,56 @@ def image_sizes(root: Path, paths: Sequence[str]) -> NDArray[np.int64]:
     Raises:
         HandbenchError: a file is missing, empty or no image.
     """
+    return readable(root, paths, Faults())[1]
+
+
+def readable(
+    root: Path, paths: Sequence[str], faults: Faults, wanted: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which images have a header that can be read, and the sizes that it gives.
+
+    Args:
+        root: folder that the paths are relative to.
+        paths: N paths; one that comes again is read once.
+        faults: what is done about an image that cannot be read.
+        wanted: (N,) which of them to look at, all by default.
+
+    Returns:
+        (N,) bool, and (N, 2) width and height in pixels, 0 where there is none.
+
+    Raises:
+        HandbenchError: a file is missing, empty or no image.
+    """
     sizes = np.zeros((len(paths), 2), np.int64)
-    for row, path in enumerate(paths):
-        file = must_exist(root / path, "an image")
-        try:
-            with Image.open(file) as image:
-                sizes[row] = image.size
-        except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
-            raise HandbenchError(f"{file}: no readable image; copy it again or delete it") from None
-    return sizes
+    known: dict[str, tuple[int, int]] = {}
+    rows = [row for row in range(len(paths)) if wanted is None or wanted[row]]
+    places, found = faults.each(rows, lambda row: known.get(paths[row]) or _size(root / paths[row]))
+    good = np.zeros(len(paths), bool)
+    for place, size in zip(places, found, strict=True):
+        row = rows[place]
+        good[row], sizes[row] = True, size
+        known[paths[row]] = size
+    return good, sizes
+
+
+def _size(path: Path) -> tuple[int, int]:
+    file = must_exist(path, "an image")
+    try:
+        with Image.open(file) as image:
+            return image.size
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+        raise HandbenchError(f"{file}: no readable image; copy it again or delete it", "unreadable image") from None
+
+
+def refuse_nothing(source: str | Path, faults: Faults) -> NoReturn:
+    """Say that no row is left where all were bad.
+
+    Raises:
+        HandbenchError: always.
+    """
+    counts, _ = faults.take()
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in counts.items())
+    raise HandbenchError(f"{source}: nothing is left ({reasons})")
 
 
 def same_sizes(root: Path, paths: Sequence[str], sizes: NDArray[np.number], looked_at: int = 16) -> None:

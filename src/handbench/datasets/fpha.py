@@ -20,6 +20,7 @@ from handbench.datasets import files
 from handbench.datasets.build import Hands, Setting, finish
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.hand.geometry import Floats
 from handbench.hand.skeleton import reorder
 from handbench.protocols import ReadContext, Source, dataset
@@ -149,7 +150,11 @@ def _read_sequences(place: Path, names: list[str], context: ReadContext) -> tupl
     blocks: list[NDArray[np.floating]] = [np.zeros((0, 21, 3))]
     tables = []
     for done, name in enumerate(names):
-        numbers = _read_skeleton(place / name / "skeleton.txt")
+        try:
+            numbers = _read_skeleton(place / name / "skeleton.txt", context.faults)
+        except HandbenchError as error:
+            context.faults.bad(error)
+            continue
         blocks.append(reorder(numbers[:, 1:].reshape(-1, 21, 3), "fpha"))
         frame = pl.Series("frame", numbers[:, 0].astype(np.int64))
         tables.append(pl.DataFrame([frame]).with_columns(sequence=pl.lit(name)))
@@ -165,7 +170,7 @@ def _read_sequences(place: Path, names: list[str], context: ReadContext) -> tupl
     return np.concatenate(blocks), Selection(rows)
 
 
-def _read_skeleton(path: Path) -> Floats:
+def _read_skeleton(path: Path, faults: Faults) -> Floats:
     """(T, 64) frame number and 63 coordinates of each frame."""
     text = files.must_exist(path, "a line of 64 numbers for each frame").read_text(errors="replace")
     lines = [line for line in text.splitlines() if line.strip()]
@@ -174,24 +179,28 @@ def _read_skeleton(path: Path) -> Floats:
     except ValueError:
         numbers = None
     if numbers is None or numbers.shape[1] != 64:
-        raise HandbenchError(f"{path}, line {_bad_line(lines)}: expected a frame number and 63 coordinates")
-    if not np.isfinite(numbers).all():
-        row = int(np.flatnonzero(~np.isfinite(numbers).all(axis=1))[0])
-        raise HandbenchError(f"{path}, line {row + 1}: not a finite number")
+        _, good = faults.each(range(len(lines)), lambda row: _read_line(path, lines[row], row + 1))
+        numbers = np.array(good).reshape(-1, 64)
+    finite = faults.good(
+        np.isfinite(numbers).all(axis=1),
+        "joints not finite",
+        lambda row: f"{path}, line {row + 1}: not a finite number",
+    )
+    numbers = numbers[finite]
     frames = numbers[:, 0]
     if len(np.unique(frames)) < len(frames) or (frames != frames.round()).any() or (frames < 0).any():
         raise HandbenchError(f"{path}: the first column must be frame numbers, each once")
     return np.asarray(numbers, np.float64)
 
 
-def _bad_line(lines: list[str]) -> int:
-    for number, line in enumerate(lines, 1):
-        try:
-            if len([float(word) for word in line.split()]) != 64:
-                return number
-        except ValueError:
-            return number
-    return 1
+def _read_line(path: Path, line: str, number: int) -> list[float]:
+    try:
+        values = [float(word) for word in line.split()]
+    except ValueError:
+        values = []
+    if len(values) != 64:
+        raise HandbenchError(f"{path}, line {number}: expected a frame number and 63 coordinates", "damaged line")
+    return values
 
 
 def _draw(names: pl.Series, count: int, seed: int) -> pl.Series:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from handbench.datasets import files, json_files
 from handbench.datasets.build import Hands, Setting, finish
+from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats, center_and_extent
 from handbench.protocols import ReadContext, Source, dataset
@@ -45,6 +46,7 @@ _FOLDERS = {
     "paper-test": "evaluation",
 }
 _SIZE = 224
+_ALONE = "image without annotation"
 _BY_JOINTS = "no mesh here, so centre and size of a hand are those of its joints; the paper takes the mesh"
 
 
@@ -90,7 +92,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     context.progress(0, None, "reading annotations")
 
     source = root / f"{folder}_xyz.json"
-    lists = _read_lists(root, folder) if source.is_file() else None
+    lists = _read_lists(root, folder, context) if source.is_file() else None
     poses = len(lists.joints) if lists else POSES
     annotated = range(poses * (4 if folder == "training" else 1)) if lists else _annotation_files(root, folder)
     if lists and images and max(images) >= len(annotated):
@@ -98,14 +100,20 @@ def read(spec: Spec, context: ReadContext) -> Source:
     wanted = np.array(_wanted(annotated, split, version, poses), np.int64)
     numbers = wanted[np.isin(wanted, list(images))]
     alone = len(set(images) - set(annotated))
-    skipped = {"no image": len(wanted) - len(numbers), "image without annotation": alone}
+    skipped = Skipped({"no image": len(wanted) - len(numbers), _ALONE: alone})
+    for reason, lone in (("no image", set(wanted.tolist()) - set(images)), (_ALONE, set(images) - set(annotated))):
+        if lone:
+            skipped.firsts[reason] = images.get(min(lone), f"{folder}/rgb/{min(lone):08d}.jpg")
     if len(numbers) == 0:
         raise HandbenchError(f"{root}: no image of the split {split} in {folder}/rgb ({len(wanted)} annotated)")
     if lists:
         found = _rows(lists, numbers % poses)
     else:
         source = root / folder / "rgb"
-        found = _read_files(source, numbers, context)
+        good, found = _read_files(source, numbers, context)
+        numbers = numbers[good]
+        if len(numbers) == 0:
+            files.refuse_nothing(source, context.faults)
 
     kept = [images[number] for number in numbers.tolist()]
     hands = Hands(
@@ -143,17 +151,18 @@ def _rows(poses: _Poses, rows: NDArray[np.int64]) -> _Poses:
     return _Poses(joints, *others)
 
 
-def _read_lists(root: Path, folder: str) -> _Poses:
+def _read_lists(root: Path, folder: str, context: ReadContext) -> _Poses:
     """The owner's layout: one list for each kind of annotation."""
     path = root / f"{folder}_xyz.json"
-    joints = np.concatenate([*json_files.read_json_stack(path, (21, 3), "xyz of each pose")])
+    joints = np.concatenate([*json_files.read_json_stack(path, (21, 3), "xyz of each pose", context.faults)])
     cameras = root / f"{folder}_K.json"
-    intrinsics = np.concatenate([*json_files.read_json_stack(cameras, (3, 3), "K of each pose")])
+    intrinsics = np.concatenate([*json_files.read_json_stack(cameras, (3, 3), "K of each pose", context.faults)])
     _same_rows(cameras, len(intrinsics), len(joints))
     meshes = root / f"{folder}_verts.json"
     if not meshes.is_file():
         return _Poses(joints, intrinsics, None, None)
-    parts = [center_and_extent(part) for part in json_files.read_json_stack(meshes, (778, 3), "vertices")]
+    stack = json_files.read_json_stack(meshes, (778, 3), "vertices", context.faults)
+    parts = [center_and_extent(part) for part in stack]
     center, extent = (np.concatenate(part) for part in zip(*parts, strict=True))
     _same_rows(meshes, len(center), len(joints))
     return _Poses(joints, intrinsics, center, extent)
@@ -178,16 +187,25 @@ def _annotation_files(root: Path, folder: str) -> list[int]:
     return sorted(numbers)
 
 
-def _read_files(place: Path, numbers: NDArray[np.int64], context: ReadContext) -> _Poses:
-    """The layout of HandVQA's released code: one file for each image."""
+def _read_files(place: Path, numbers: NDArray[np.int64], context: ReadContext) -> tuple[NDArray[np.intp], _Poses]:
+    """The layout of HandVQA's released code, one file for each image: which files are good, and their poses."""
     paths = [place / f"{number:08d}.json" for number in numbers]
     batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
     parts: list[_Poses] = []
+    good: list[int] = []
     with ThreadPoolExecutor(max_workers=max(context.workers, 1)) as pool:
-        for part in pool.map(_read_batch, batches):
-            context.progress(len(parts) * _BATCH, len(paths), "reading annotations")
-            parts.append(part)
-    return _Poses(
+        for number, found in enumerate(pool.map(_read_batch if not context.faults.keep_going else _try_batch, batches)):
+            context.progress(number * _BATCH, len(paths), "reading annotations")
+            batch = batches[number]
+            if found is None:
+                places, each = context.faults.each(batch, lambda path: _read_batch([path]))
+            else:
+                places, each = list(range(len(batch))), [found]
+            good += [number * _BATCH + place for place in places]
+            parts += each
+    if not parts:
+        files.refuse_nothing(place, context.faults)
+    return np.array(good, np.intp), _Poses(
         np.concatenate([part.joints for part in parts]),
         _join([part.intrinsics for part in parts], place, "K"),
         _join([part.center for part in parts], place, "vertices"),
@@ -206,6 +224,14 @@ def _join(parts: list[Floats | None], place: Path, key: str) -> Floats | None:
 _BATCH = 256
 _MATRIX = pl.List(pl.List(pl.Float64))
 _FILE: Final = {"xyz": _MATRIX, "vertices": _MATRIX, "K": _MATRIX}
+
+
+def _try_batch(paths: list[Path]) -> _Poses | None:
+    """The poses of a batch, None where a file of it is bad."""
+    try:
+        return _read_batch(paths)
+    except HandbenchError:
+        return None
 
 
 def _read_batch(paths: list[Path]) -> _Poses:

@@ -17,6 +17,7 @@ from scipy.io.matlab import MatReadError
 
 from handbench.datasets import files
 from handbench.datasets.build import Hands, Setting, finish
+from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
 from handbench.protocols import ReadContext, Source, dataset
@@ -45,7 +46,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     if context.split not in (None, SPLIT):
         raise HandbenchError(f"{spec}: the only split is {SPLIT}, not {context.split!r}")
     root = files.folder(spec)
-    poses = _array(root / "pose_gt.mat", "pose_gt", (21, 3))
+    poses = _array(root / "pose_gt.mat", "pose_gt", (21, 3), lenient=context.faults.keep_going)
     cameras = _array(root / "params.mat", "cam_param", (4,))
     boxes = _array(root / "params.mat", "bbox", (4,))
     for name, rows in (("cam_param", cameras), ("bbox", boxes)):
@@ -61,7 +62,10 @@ def read(spec: Spec, context: ReadContext) -> Source:
             f"{root}: no image such as images/00000.jpg that pose_gt.mat ({len(poses)} rows) speaks of"
         )
     images = [found[int(row)] for row in rows]
-    sizes = files.image_sizes(root, images)
+    good, sizes = files.readable(root, images, context.faults)
+    if not good.any():
+        files.refuse_nothing(root, context.faults)
+    rows, images, sizes = rows[good], [images[row] for row in np.flatnonzero(good)], sizes[good]
     keys = [f"{row:05d}" for row in rows]
     hands = Hands(
         images=images,
@@ -73,13 +77,24 @@ def read(spec: Spec, context: ReadContext) -> Source:
         intrinsics=_crop_intrinsics(cameras[rows], boxes[rows], sizes.astype(np.float64)),
         raw=poses[rows],
     )
-    skipped = {"no image": len(poses) - len(rows), "image without annotation": len(listed) - len(rows)}
+    skipped = Skipped({"no image": len(poses) - len(good), "image without annotation": len(listed) - len(good)})
+    known = set(found.values())
+    for reason, lone in (
+        ("no image", [f"images/{row:05d}.jpg" for row in range(len(poses)) if row not in found]),
+        ("image without annotation", [path for path in listed if path not in known or _number(path) >= len(poses)]),
+    ):
+        if lone:
+            skipped.firsts[reason] = lone[0]
     notes = [f"{NAME}: no side labels; all hands are taken as {side} hands (?side=)"]
     return finish(hands, Setting(NAME, SPLIT, root, root, context, hashed, skipped, notes))
 
 
-def _array(path: Path, key: str, shape: tuple[int, ...]) -> Floats:
-    """(N, *shape) finite numbers of a MATLAB file."""
+def _number(path: str) -> int:
+    return int(Path(path).stem)
+
+
+def _array(path: Path, key: str, shape: tuple[int, ...], *, lenient: bool = False) -> Floats:
+    """(N, *shape) finite numbers of a MATLAB file; where lenient, a row may be NaN."""
     files.must_exist(path, f"the MATLAB file with {key}")
     try:
         content = loadmat(path, variable_names=[key])
@@ -92,7 +107,9 @@ def _array(path: Path, key: str, shape: tuple[int, ...]) -> Floats:
         expected = " x ".join(("rows", *map(str, shape)))
         raise HandbenchError(f"{path}: {key} must be {expected}, found {' x '.join(map(str, values.shape))}")
     bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-    if bad.any():
+    if lenient:
+        values[bad] = np.nan
+    elif bad.any():
         raise HandbenchError(f"{path}: {key}, row {int(np.flatnonzero(bad)[0])}: not a finite number")
     return values
 

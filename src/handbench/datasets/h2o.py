@@ -186,7 +186,11 @@ def _read_views(root: Path, views: list[str], context: ReadContext) -> tuple[Sel
             if stem.isdigit()
         ]
         for path in sorted((root / view / "hand_pose").glob("*.txt")):
-            numbers.append(_numbers(path, 128)[None])
+            try:
+                numbers.append(_numbers(path, 128)[None])
+            except HandbenchError as error:
+                context.faults.bad(error)
+                continue
             name = images.get(path.stem)
             rows.append((number, view, path.stem, f"{view}/rgb/{name}" if name else None))
     schema = {"view": pl.Int64, "path": pl.String, "frame": pl.String, "image": pl.String}

@@ -15,6 +15,7 @@ import numpy as np
 
 from handbench.datasets import files, json_files
 from handbench.datasets.build import Hands, Setting, finish
+from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
 from handbench.protocols import ReadContext, Source, dataset
@@ -52,14 +53,19 @@ def read(spec: Spec, context: ReadContext) -> Source:
     keys: list[str] = []
     points: list[Floats] = []
     hidden: list[Floats] = []
-    skipped = {"no image": 0}
+    skipped = Skipped({"no image": 0})
     for done, path in enumerate(annotations):
         if done % 256 == 0:
             context.progress(done, len(annotations), "reading annotations")
-        found = _hands(path)
+        try:
+            found = _hands(path)
+        except HandbenchError as error:
+            context.faults.bad(error)
+            continue
         key = files.stem(path.relative_to(root).as_posix())
         if not (root / f"{key}.jpg").is_file():
             skipped["no image"] += len(found)
+            skipped.firsts.setdefault("no image", f"{key}.jpg")
             continue
         for number, (place, mark) in enumerate(found):
             images.append(f"{key}.jpg")
@@ -68,20 +74,23 @@ def read(spec: Spec, context: ReadContext) -> Source:
             hidden.append(mark)
     if not images:
         raise HandbenchError(f"{root}: nothing is left of the split {split} (no image: {skipped['no image']})")
+    good, sizes = files.readable(root, images, context.faults)
+    if not good.any():
+        files.refuse_nothing(root, context.faults)
     occluded = np.stack(hidden) != 0
     hands = Hands(
         images=images,
         keys=keys,
         sides=["unknown"] * len(images),
         clusters=[files.stem(image) for image in images],
-        sizes=files.image_sizes(root, images),
+        sizes=sizes,
         joints_px=np.stack(points),
         visible=~occluded,
         occluded=occluded,
         # The frames show other hands, too.
         annotated=False,
     )
-    return finish(hands, Setting(NAME, split, root, root, context, hashed, skipped))
+    return finish(hands.take(good), Setting(NAME, split, root, root, context, hashed, skipped))
 
 
 def _hands(path: Path) -> list[tuple[Floats, Floats]]:

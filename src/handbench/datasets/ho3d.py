@@ -59,7 +59,12 @@ def read(spec: Spec, context: ReadContext) -> Source:
     for row, (sequence, frame) in enumerate(names):
         if row % 256 == 0:
             context.progress(row, len(names), "reading annotations")
-        found = _annotation(root / split / sequence / "meta" / f"{frame}.pkl", None if later is None else later[row])
+        meta = root / split / sequence / "meta" / f"{frame}.pkl"
+        try:
+            found = _annotation(meta, None if later is None else later[row])
+        except HandbenchError as error:
+            context.faults.bad(error)
+            continue
         if isinstance(found, str):
             skipped[found] = skipped.get(found, 0) + 1
             continue

@@ -74,7 +74,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     options.done()
 
     context.progress(0, None, "reading annotations")
-    rows, alone = read_images(where.data)
+    rows, alone = read_images(where.data, context.faults)
     left = Selection(rows, alone)
     notes = [f"{NAME}: {_BY_JOINTS}"]
     if paper:
@@ -84,7 +84,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     kinds = [*sides, "interacting"] if interacting else list(sides)
     left.keep("other kind of hand", pl.col("hand_type").is_in(kinds))
     left.keep("kind of hand not valid", pl.col("hand_type_valid") != 0)
-    world, views = read_world(where.joints), read_cameras(where.camera)
+    world, views = read_world(where.joints, context.faults), read_cameras(where.camera)
     left.match("no 3D joints of the frame", world.index, ("capture", "frame_idx"))
     left.match("no camera of the image", views.index, ("capture", "camera"))
     left.rows = left.rows.with_columns(

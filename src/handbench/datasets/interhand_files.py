@@ -11,7 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from handbench.datasets import json_files
+from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.hand.geometry import Floats
 
 OWNER_SPLITS: Final = ("train", "val", "test")
@@ -98,7 +100,7 @@ def find_splits(root: Path) -> dict[str, Files]:
     return found
 
 
-def read_images(path: Path) -> tuple[pl.DataFrame, dict[str, int]]:
+def read_images(path: Path, faults: Faults) -> tuple[pl.DataFrame, dict[str, int]]:
     """One row per image with its annotation.
 
     Returns:
@@ -110,16 +112,23 @@ def read_images(path: Path) -> tuple[pl.DataFrame, dict[str, int]]:
     """
     lists = {"images": _IMAGES, "annotations": _ANNOTATIONS}
     optional = ("subject", "hand_type_valid")
-    images, annotations = json_files.read_json_records(path, "images and annotations", lists, optional)
+    images, annotations = json_files.read_json_records(path, "images and annotations", lists, optional, faults)
     annotations = annotations.with_columns(pl.col("hand_type_valid").fill_null(1))
     twice = annotations.filter(pl.col("image_id").is_duplicated())
     if twice.height:
         raise HandbenchError(f"{path}: image {twice['image_id'][0]} is annotated more than once")
     joined = images.join(annotations, left_on="id", right_on="image_id", maintain_order="left")
-    return joined, {
+    counts = {
         "image without annotation": images.height - joined.height,
         "annotation without image": annotations.height - joined.height,
     }
+    alone = images.join(annotations, left_on="id", right_on="image_id", how="anti")
+    stray = annotations.join(images, left_on="image_id", right_on="id", how="anti")
+    firsts = {
+        "image without annotation": alone["file_name"][:1].to_list(),
+        "annotation without image": [f"image_id {number}" for number in stray["image_id"][:1]],
+    }
+    return joined, Skipped(counts, {reason: names[0] for reason, names in firsts.items() if names})
 
 
 def flags(column: pl.Series, width: int, path: Path) -> NDArray[np.bool_]:
@@ -152,11 +161,12 @@ class World:
     valid: NDArray[np.bool_]
 
 
-def read_world(path: Path, key: str | None = None) -> World:
+def read_world(path: Path, faults: Faults, key: str | None = None) -> World:
     """Read the joints of all frames.
 
     Args:
         path: the file.
+        faults: what is done about a frame that has not 42 joints of three numbers, finite where valid.
         key: under which key of it the captures are; None for the whole.
 
     Raises:
@@ -182,11 +192,13 @@ def read_world(path: Path, key: str | None = None) -> World:
         schema={"capture": pl.String, "frame_idx": pl.Int64},
     ).with_row_index("world")
     joints, flagged = _stack(points, (42, 3), path, keys), _stack(valid, (42,), path, keys) != 0
-    bad = (flagged & ~np.isfinite(joints).all(axis=2)).any(axis=1)
-    if bad.any():
-        capture, frame = keys[int(np.flatnonzero(bad)[0])]
-        raise HandbenchError(f"{path}: capture {capture}, frame {frame}: a valid joint is not a finite number")
-    return World(index, joints, flagged)
+    good = faults.good(
+        ~(flagged & ~np.isfinite(joints).all(axis=2)).any(axis=1),
+        "joints not finite",
+        lambda row: f"{path}: capture {keys[row][0]}, frame {keys[row][1]}: a valid joint is not a finite number",
+    )
+    index = index.filter(good).drop("world").with_row_index("world")
+    return World(index, joints[good], flagged[good])
 
 
 def _stack(values: list[Any], shape: tuple[int, ...], path: Path, keys: list[tuple[str, int]]) -> Floats:

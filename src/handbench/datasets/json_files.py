@@ -15,6 +15,7 @@ import polars as pl
 
 from handbench.datasets.files import must_exist
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.hand.geometry import Floats
 
 Fields = Mapping[str, pl.DataType | type[pl.DataType]]
@@ -48,7 +49,11 @@ def read_json(path: Path, what: str) -> Any:
 
 
 def read_json_records(
-    path: Path, what: str, lists: Mapping[str, Fields], optional: Collection[str] = ()
+    path: Path,
+    what: str,
+    lists: Mapping[str, Fields],
+    optional: Collection[str] = (),
+    faults: Faults | None = None,
 ) -> list[pl.DataFrame]:
     """Read the lists of records of a COCO-like JSON file as frames, without an object for every value.
 
@@ -57,6 +62,7 @@ def read_json_records(
         what: what the file is, for errors.
         lists: the fields wanted of each list and their types; other fields may hold anything.
         optional: fields that may be absent or null; they are null then.
+        faults: what is done about a record that lacks a field; it stops the reading by default.
 
     Returns:
         A frame of each list.
@@ -73,7 +79,11 @@ def read_json_records(
             missing = frame[field].is_null()
             if field not in optional and missing.any():
                 row = "every record" if missing.all() else f"record {int(missing.arg_true()[0])}"
-                raise HandbenchError(f"{path}: {key}: {row} lacks the field {field!r}")
+                error = HandbenchError(f"{path}: {key}: {row} lacks the field {field!r}", "record without a field")
+                if missing.all() or faults is None:
+                    raise error
+                faults.bad(error, int(missing.sum()))
+                frame = frame.filter(~missing)
         frames.append(frame)
     return frames
 
@@ -119,13 +129,14 @@ def _records_at_once(path: Path, what: str, key: str, fields: Fields) -> pl.Data
     return frame
 
 
-def read_json_stack(path: Path, shape: tuple[int, int], what: str) -> Iterator[Floats]:
+def read_json_stack(path: Path, shape: tuple[int, int], what: str, faults: Faults | None = None) -> Iterator[Floats]:
     """Read a JSON list of equal matrices in bounded memory, however long it is.
 
     Args:
         path: a file that holds ``[[[x, ...], ...], ...]`` and nothing else.
         shape: rows and columns of each matrix.
         what: what the file is, for errors.
+        faults: where it keeps going, a row that is no such matrix is all NaN.
 
     Yields:
         (n, *shape) float64, some thousand matrices at a time.
@@ -148,17 +159,42 @@ def read_json_stack(path: Path, shape: tuple[int, int], what: str) -> Iterator[F
             try:
                 rows = pl.read_json(chunk, schema={"rows": matrices})["rows"][0]
             except (pl.exceptions.PolarsError, UnicodeDecodeError):
+                if faults is not None and faults.keep_going and (lone := _one_by_one(chunk, shape)) is not None:
+                    done += len(lone)
+                    yield lone
+                    continue
                 read_json(path, what)
                 raise HandbenchError(f"{path}: expected {what}: a list of matrices of numbers") from None
-            if rows.len() == 0:
+            if rows is None or rows.len() == 0:
                 raise HandbenchError(f"{path}: expected {what}: a list of matrices, found none")
             inner = rows.explode()
             same = rows.list.len().eq_missing(shape[0]).all() and inner.list.len().eq_missing(shape[1]).all()
             values = inner.explode().to_numpy() if same else np.full(1, np.nan)
             if not np.isfinite(values).all():
+                if faults is not None and faults.keep_going and (lone := _one_by_one(chunk, shape)) is not None:
+                    done += len(lone)
+                    yield lone
+                    continue
                 raise HandbenchError(
                     f"{path}: expected {what}: {shape[0]} x {shape[1]} finite numbers in each row; at least "
                     f"one of rows {done} to {done + rows.len() - 1} is not so"
                 )
             done += rows.len()
             yield values.reshape(-1, *shape)
+
+
+def _one_by_one(chunk: bytes, shape: tuple[int, int]) -> Floats | None:
+    """The matrices of a piece of JSON, NaN where one is bad; None where the piece is no JSON at all."""
+    try:
+        rows = json.loads(chunk)["rows"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    values = np.full((len(rows), *shape), np.nan)
+    for number, row in enumerate(rows):
+        try:
+            matrix = np.asarray(row, np.float64)
+        except (ValueError, TypeError):
+            continue
+        if matrix.shape == shape and np.isfinite(matrix).all():
+            values[number] = matrix
+    return values

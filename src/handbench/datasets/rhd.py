@@ -76,25 +76,29 @@ def read(spec: Spec, context: ReadContext) -> Source:
     context.progress(0, None, "reading annotations")
     owners = root / split / f"anno_{split}.pickle"
     if owners.is_file():
-        source, hands, skipped = owners, *_from_pickle(owners, root, split, sides, least)
+        source, hands, skipped = owners, *_from_pickle(owners, root, split, sides, least, context)
     else:
         source = files.first_of(root, (f"{split}/anno_{split}.pickle", *_JSON[split]), "RHD annotations")
-        hands, skipped = _from_json(source, root, sides)
+        hands, skipped = _from_json(source, root, sides, context)
     return finish(hands, Setting(NAME, split, root, source, context, hashed, skipped, synthetic=True))
 
 
 def _from_pickle(
-    path: Path, root: Path, split: str, sides: tuple[str, ...], least: int
+    path: Path, root: Path, split: str, sides: tuple[str, ...], least: int, context: ReadContext
 ) -> tuple[Hands, dict[str, int]]:
     """The owner's layout."""
     content = load_pickle(path, "annotations of each image")
     if not isinstance(content, dict) or not content:
         raise HandbenchError(f"{path}: expected a dict of image number → annotation")
-    numbers = sorted(content)
-    world, marks, cameras = (
-        _stack(path, content, numbers, key, shape)
-        for key, shape in (("xyz", (42, 3)), ("uv_vis", (42, 3)), ("K", (3, 3)))
+    wanted = (("xyz", (42, 3)), ("uv_vis", (42, 3)), ("K", (3, 3)))
+    listed = sorted(content, key=lambda number: number if isinstance(number, int) else -1)
+    good, records = context.faults.each(
+        listed, lambda number: [_matrix(path, content, number, key, shape) for key, shape in wanted]
     )
+    if not records:
+        files.refuse_nothing(path, context.faults)
+    numbers = [listed[place] for place in good]
+    world, marks, cameras = (np.stack(part) for part in zip(*records, strict=True))
     images = [f"{split}/color/{number:05d}.png" for number in numbers]
     rows = pl.DataFrame(
         {
@@ -132,24 +136,21 @@ def _from_pickle(
     return hands, left.skipped
 
 
-def _stack(path: Path, content: dict[Any, Any], numbers: list[Any], key: str, shape: tuple[int, ...]) -> Floats:
-    values = np.zeros((len(numbers), *shape))
-    for row, number in enumerate(numbers):
-        try:
-            value = np.asarray(content[number][key], np.float64)
-        except (KeyError, TypeError, ValueError):
-            value = np.zeros(0)
-        if not isinstance(number, int) or value.shape != shape or not np.isfinite(value).all():
-            expected = " x ".join(map(str, shape))
-            raise HandbenchError(f"{path}: image {number!r}: expected {key} of {expected} finite numbers")
-        values[row] = value
-    return values
+def _matrix(path: Path, content: dict[Any, Any], number: Any, key: str, shape: tuple[int, ...]) -> Floats:
+    try:
+        value = np.asarray(content[number][key], np.float64)
+    except (KeyError, TypeError, ValueError, IndexError):
+        value = np.zeros(0)
+    if not isinstance(number, int) or value.shape != shape or not np.isfinite(value).all():
+        expected = " x ".join(map(str, shape))
+        raise HandbenchError(f"{path}: image {number!r}: expected {key} of {expected} finite numbers")
+    return value
 
 
-def _from_json(path: Path, root: Path, sides: tuple[str, ...]) -> tuple[Hands, dict[str, int]]:
+def _from_json(path: Path, root: Path, sides: tuple[str, ...], context: ReadContext) -> tuple[Hands, dict[str, int]]:
     """The layout of mmpose."""
     lists = {"images": _IMAGES, "annotations": _ANNOTATIONS}
-    images, annotations = json_files.read_json_records(path, "images and annotations", lists)
+    images, annotations = json_files.read_json_records(path, "images and annotations", lists, (), context.faults)
     joined = images.join(annotations, left_on="id", right_on="image_id", maintain_order="left")
     left = Selection(joined, {"annotation without image": annotations.height - joined.height})
     left.keep("other hand", pl.col("hand_type").is_in(sides))

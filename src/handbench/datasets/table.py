@@ -54,6 +54,10 @@ def read(spec: Spec, context: ReadContext) -> Source:
         pl.Series(files.existing(root, left.rows["image"].to_list(), anywhere=True), dtype=pl.Boolean),
     )
     left.refuse_empty(path, "its hands")
+    left.rows = left.rows.filter(files.not_empty(root, left.rows["image"].to_list(), context.faults))
+    left_out, told = context.faults.take()
+    if left.rows.is_empty():
+        raise HandbenchError(f"{path}: nothing is left ({told[0]})")
     hands = left.rows.sort("hand_id")
     twice = hands.filter(pl.col("hand_id").is_duplicated())
     if twice.height:
@@ -65,8 +69,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
         frames=frames,
         hands=hands,
         root=root,
-        skipped=left.skipped,
-        notes=_guard(hands, frames, path, context),
+        skipped={**left.skipped, **left_out},
+        notes=[*told, *_guard(hands, frames, path, context)],
     )
 
 

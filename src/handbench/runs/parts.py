@@ -14,10 +14,17 @@ _SECRETS = {"key", "api_key", "token", "password"}
 
 
 def load_source(text: str, context: ReadContext) -> Source:
-    """Read a dataset by its name, e.g. ``ge:PATH`` or ``synth:hands?n=200&seed=0``."""
+    """Read a dataset by its name, e.g. ``ge:PATH`` or ``synth:hands?n=200&seed=0``.
+
+    Raises:
+        HandbenchError: it cannot be read, or its folder is not whole and bad rows are not to be left out.
+    """
     spec = Spec.parse(text)
     reader = cast(protocols.DatasetReader, protocols.find("datasets", spec.kind))
-    return reader(spec, context)
+    source = reader(spec, context)
+    if source.incomplete and not context.faults.keep_going:
+        raise HandbenchError(source.incomplete[0])
+    return source
 
 
 WITH: Final = " + "
