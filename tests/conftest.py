@@ -15,3 +15,11 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference data: {folder} is absent")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_user_cache(tmp_path_factory):
+    """Keep what is read in a folder of the test run, not in the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -12,9 +12,10 @@ import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import Progress, ReadContext, no_progress
 from handbench.reports.html import write_report
-from handbench.runs import answering, asking, scoring
+from handbench.runs import answering, asking, scoring, source_cache
 from handbench.runs.asking import Shard
 from handbench.runs.folder import RunFolder, slug
 from handbench.runs.parts import Answerer, check_model, model_name
@@ -62,12 +63,20 @@ class Run:
 
 
 def _context(
-    split: str | None, protocol: str, workers: int | None, force: bool, progress: Progress, folder: RunFolder
+    split: str | None,
+    protocol: str,
+    workers: int | None,
+    force: bool,
+    progress: Progress,
+    folder: RunFolder,
+    keep_going: bool = False,
+    cache: str | Path | bool = False,
 ) -> ReadContext:
     if protocol not in ("paper", "released"):
         raise HandbenchError(f"--protocol {protocol!r}: protocols are paper and released")
     count = workers if workers is not None else os.cpu_count() or 1
-    return ReadContext(split, protocol, folder.images, count, force, progress)
+    store = source_cache.user_folder() if cache is True else Path(cache) if cache else None
+    return ReadContext(split, protocol, folder.images, count, force, progress, Faults(keep_going), store)
 
 
 def ask(
@@ -80,6 +89,8 @@ def ask(
     shard: str = "1/1",
     workers: int | None = None,
     force: bool = False,
+    keep_going: bool = False,
+    cache: str | Path | bool = True,
     progress: Progress = no_progress,
 ) -> Run:
     """Source → questions.
@@ -93,10 +104,13 @@ def ask(
         shard: ``i/N``: the i-th of N parts of the hands.
         workers: processes, by default one per processor.
         force: go on where a guard would stop.
+        keep_going: leave bad rows of the source out and count them, instead of stopping at the first.
+        cache: where the tables of a dataset are kept once they are read: a folder, True for the user's cache
+            folder, False for nowhere.
         progress: told how far it is.
     """
     folder = RunFolder(Path(out))
-    context = _context(split, protocol, workers, force, progress, folder)
+    context = _context(split, protocol, workers, force, progress, folder, keep_going, cache)
     asking.ask(folder, task, data, context, Shard.parse(shard))
     return Run(folder)
 
@@ -163,6 +177,8 @@ def run(
     protocol: str = "paper",
     workers: int | None = None,
     force: bool = False,
+    keep_going: bool = False,
+    cache: str | Path | bool = True,
     progress: Progress = no_progress,
 ) -> Run:
     """Ask, answer, score and report; call it again to go on where it was broken off.
@@ -177,12 +193,25 @@ def run(
         protocol: see :func:`ask`.
         workers: processes, by default one per processor.
         force: go on where a guard would stop.
+        keep_going: see :func:`ask`.
+        cache: see :func:`ask`.
         progress: told how far it is.
     """
     for name in [model] if isinstance(model, str) else model:
         check_model(str(Answerer.parse(name, strategy)))
     place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}")
-    made = ask(task, data, place, split=split, protocol=protocol, workers=workers, force=force, progress=progress)
+    made = ask(
+        task,
+        data,
+        place,
+        split=split,
+        protocol=protocol,
+        workers=workers,
+        force=force,
+        keep_going=keep_going,
+        cache=cache,
+        progress=progress,
+    )
     answer(made, model, strategy=strategy, workers=workers, progress=progress)
     progress(0, None, "scoring")
     score(made)

@@ -42,6 +42,7 @@ class ReadContext:
         force: go on where a guard would stop.
         progress: told how far it is.
         faults: what is done about bad rows: stop at the first, or leave them out and count them.
+        store: a folder where the tables of a dataset are kept once they are read; None reads anew.
     """
 
     split: str | None = None
@@ -51,6 +52,7 @@ class ReadContext:
     force: bool = False
     progress: Progress = no_progress
     faults: Faults = field(default_factory=Faults)
+    store: Path | None = None
 
 
 @dataclass

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from handbench.errors import HandbenchError
+
 Task = Annotated[str, typer.Argument(help="The task and its options, e.g. handvqa?per_descriptor=all.")]
 Data = Annotated[str, typer.Option("--data", help="The source, e.g. synth:hands?n=200&seed=0 or ge:PATH.")]
 Models = Annotated[
@@ -28,5 +30,20 @@ Workers = Annotated[
     typer.Option("--workers", min=1, help="Processes; one per processor unless given.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Go on where a check of the data would stop.")]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Leave bad rows of the source out and count them, by reason.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Where the tables of a dataset are kept once read.", show_default="user's cache"),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the dataset anew and keep nothing.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 Folder = Annotated[Path, typer.Argument(help="The run's folder.")]
+
+
+def cache_folder(cache: Path | None, no_cache: bool) -> Path | bool:
+    """What ``--cache DIR`` and ``--no-cache`` mean together."""
+    if cache is not None and no_cache:
+        raise HandbenchError("--cache and --no-cache: give one of them")
+    return False if no_cache else cache or True

@@ -9,7 +9,23 @@ from typing import Annotated
 import typer
 
 from handbench.cli.app import app
-from handbench.cli.options import Data, Folder, Force, Json, Models, Out, Protocol, Split, Strategy, Task, Workers
+from handbench.cli.options import (
+    Cache,
+    Data,
+    Folder,
+    Force,
+    Json,
+    KeepGoing,
+    Models,
+    NoCache,
+    Out,
+    Protocol,
+    Split,
+    Strategy,
+    Task,
+    Workers,
+    cache_folder,
+)
 from handbench.cli.printing import counted, print_run
 from handbench.cli.progress import progress_bar
 
@@ -25,6 +41,9 @@ def run(
     protocol: Protocol = "paper",
     workers: Workers = None,
     force: Force = False,
+    keep_going: KeepGoing = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
@@ -41,6 +60,8 @@ def run(
             protocol=protocol,
             workers=workers,
             force=force,
+            keep_going=keep_going,
+            cache=cache_folder(cache, no_cache),
             progress=tell,
         )
     print_run(made, as_json)
@@ -56,6 +77,9 @@ def ask(
     shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
     workers: Workers = None,
     force: Force = False,
+    keep_going: KeepGoing = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
     """Source → questions."""
@@ -71,6 +95,8 @@ def ask(
             shard=shard,
             workers=workers,
             force=force,
+            keep_going=keep_going,
+            cache=cache_folder(cache, no_cache),
             progress=tell,
         )
     manifest = made.manifest

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from handbench import protocols
 from handbench.errors import HandbenchError
 from handbench.protocols import Estimator, Model, ReadContext, Source, Strategy, Task
+from handbench.runs import source_cache
 from handbench.specs import Options, Spec
 
 _SECRETS = {"key", "api_key", "token", "password"}
@@ -21,7 +22,7 @@ def load_source(text: str, context: ReadContext) -> Source:
     """
     spec = Spec.parse(text)
     reader = cast(protocols.DatasetReader, protocols.find("datasets", spec.kind))
-    source = reader(spec, context)
+    source = source_cache.load(spec, context, reader)
     if source.incomplete and not context.faults.keep_going:
         raise HandbenchError(source.incomplete[0])
     return source
