@@ -70,7 +70,9 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         flips=task.extent_flips(hands, options).to_dicts(),
         cards=_cards(folder, manifest, questions, answers, readings, hands, context),
         titles=figures.TITLES,
-        protocol=" + ".join(scores["protocol"].cast(pl.String).unique(maintain_order=True)),
+        protocol=" + ".join(
+            scores["protocol"].cast(pl.String).str.replace(r";interval=.*", "").unique(maintain_order=True)
+        ),
         clusters=questions["cluster"].n_unique(),
     )
     folder.report.write_text(text, encoding="utf-8")

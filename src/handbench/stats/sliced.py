@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handbench.stats.bootstrap import RESAMPLES, group_clusters, percentile_interval, weights
+from handbench.stats.bootstrap import RESAMPLES, group_clusters, weights
 from handbench.stats.counts import Counts, confusion_by_cluster
+from handbench.stats.intervals import (
+    Rule,
+    bca_ends,
+    default_rule,
+    effective_clusters,
+    percentile_ends,
+    unanimous_ends,
+)
 from handbench.stats.metrics import all_metrics, occurring
 
 Array = NDArray[np.float64]
+
+SHARES: Final = ("accuracy", "accuracy_answered", "answer_rate")
+"""Metrics that are shares of answers: at 0 or 1 resampling has nothing to draw from, and a binomial bound stands in."""
+
+_TOTALS_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,7 @@ class Score:
     high: float | None
     n: int
     clusters: int
+    rule: Rule | None = None
 
 
 @dataclass
@@ -67,6 +82,25 @@ class _Family:
         """Name → (R, S) values."""
         return all_metrics(self.confusion(totals), ordinal=self.ordinal, present=self.present)
 
+    def draw(self, weight: Counts) -> None:
+        """Take the metrics of some resamples, in pieces of bounded size."""
+        step = max(1, _TOTALS_BYTES // (8 * self.counts.shape[1]))
+        for start in range(0, len(weight), step):
+            self.drawn.append(self.metrics((weight[start : start + step] @ self.counts).astype(np.float64)))
+
+    @property
+    def sizes(self) -> Array:
+        """(groups, S) answers of each group in each slice."""
+        shape = (len(self.counts), self.labels * (self.labels + 1), len(self.slices))
+        return self.counts.reshape(shape).sum(1, dtype=np.float64)
+
+    def leave_one_out(self, place: int, members: NDArray[np.int64]) -> dict[str, Array]:
+        """Name → (members, 1) values of one slice without each of its groups."""
+        shape = (len(self.counts), self.labels, self.labels + 1, len(self.slices))
+        mine = self.counts.reshape(shape)[..., place].astype(np.float64)
+        without = (mine.sum(0) - mine[members]).transpose(1, 2, 0)[..., None]
+        return all_metrics(without, ordinal=self.ordinal, present=self.present[:, :, place : place + 1])
+
     @property
     def present(self) -> NDArray[np.bool_]:
         """(K, 1, S) labels that occur in each slice."""
@@ -86,6 +120,7 @@ def score_slices(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    rule: Rule | None = None,
 ) -> list[Score]:
     """Every metric of every slice.
 
@@ -96,6 +131,7 @@ def score_slices(
         slices: what to score; all slices share the same draws of clusters.
         resamples: bootstrap resamples.
         seed: of the draws: the same for every model, so that their difference can be taken draw by draw.
+        rule: how the intervals are found; by default :func:`handbench.stats.intervals.default_rule` of each slice.
     """
     if not len(cluster) or not slices:
         return []
@@ -103,9 +139,9 @@ def score_slices(
     families = _families(group, truth, chosen, slices)
     for weight in weights(int(group.max()) + 1, resamples, seed):
         for family in families:
-            family.drawn.append(family.metrics((weight @ family.counts).astype(np.float64)))
+            family.draw(weight)
     order = {part.keys: place for place, part in enumerate(slices)}
-    found = [score for family in families for score in _scores(family, cluster)]
+    found = [score for family in families for score in _scores(family, cluster, rule)]
     return sorted(found, key=lambda score: order[score.keys])
 
 
@@ -130,17 +166,33 @@ def _families(
     return families
 
 
-def _scores(family: _Family, cluster: NDArray[np.integer]) -> list[Score]:
+def _scores(family: _Family, cluster: NDArray[np.integer], rule: Rule | None) -> list[Score]:
     exact = family.metrics(family.whole)
-    clusters = [len(np.unique(cluster[part.rows])) for part in family.slices]
+    clusters = np.array([len(np.unique(cluster[part.rows])) for part in family.slices])
+    rules = [rule or default_rule(int(count)) for count in clusters]
+    sizes = family.sizes
+    effective = effective_clusters(sizes)
+    without = {
+        place: family.leave_one_out(place, np.flatnonzero(sizes[:, place]))
+        for place, chosen in enumerate(rules)
+        if chosen is Rule.BCA_T
+    }
     scores = []
     for name, value in exact.items():
-        low, high = percentile_interval(np.concatenate([part.pop(name) for part in family.drawn]))
+        drawn = np.concatenate([part.pop(name) for part in family.drawn])
+        plain = np.array([chosen is Rule.PERCENTILE for chosen in rules])
+        low, high = percentile_ends(drawn, np.where(plain, np.inf, effective))
+        for place, left_out in without.items():
+            one = slice(place, place + 1)
+            low[one], high[one] = bca_ends(drawn[:, one], value[0, one], left_out[name], effective[one])
+        if name in SHARES and rule is not Rule.PERCENTILE:
+            flat = (value[0] == 0) | (value[0] == 1)
+            low[flat], high[flat] = (ends[flat] for ends in unanimous_ends(value[0], clusters))
         for place, part in enumerate(family.slices):
             alone = clusters[place] < 2  # one cluster says nothing of how clusters differ
             ends = (None, None) if alone else (_number(low[place]), _number(high[place]))
             found = _number(value[0, place])
-            scores.append(Score(part.keys, name, found, *ends, len(part.rows), clusters[place]))
+            scores.append(Score(part.keys, name, found, *ends, len(part.rows), int(clusters[place]), rules[place]))
     return scores
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from handbench import tables
 from handbench.hand.descriptors import DESCRIPTORS
 from handbench.stats.bootstrap import RESAMPLES
+from handbench.stats.intervals import Rule
 from handbench.stats.sliced import Score, Slice, score_slices
 from handbench.tasks.handvqa.reading import beside
 
@@ -32,6 +33,7 @@ def score(
     resamples: int = RESAMPLES,
     seed: int = 0,
     sliced: bool = True,
+    rule: Rule | None = None,
 ) -> pl.DataFrame:
     """Score readings.
 
@@ -41,6 +43,7 @@ def score(
         resamples: bootstrap resamples.
         seed: of the resamples, the same for every model.
         sliced: also per joint, pair, side and factor, not only per descriptor.
+        rule: how the intervals are found; by default what suits each slice's number of clusters.
 
     Returns:
         The ``scores`` table.  ``accuracy`` counts a reply without a reading as wrong,
@@ -62,8 +65,9 @@ def score(
             [*_slices(about, factors if sliced else [], sliced)],
             resamples=resamples,
             seed=seed,
+            rule=rule,
         )
-        rows += [_row(score, str(model), protocol) for score in (*found, *_pooled(about, code, resamples, seed))]
+        rows += [_row(score, str(model), protocol) for score in (*found, *_pooled(about, code, resamples, seed, rule))]
     if not rows:
         return tables.empty("scores")
     return tables.conform(pl.DataFrame(rows, infer_schema_length=None), "scores", "the scores")
@@ -83,11 +87,13 @@ def _row(score: Score, model: str, protocol: str) -> dict[str, object]:
         "high": score.high,
         "n": score.n,
         "clusters": score.clusters,
-        "protocol": protocol,
+        "protocol": protocol if score.rule is None else f"{protocol};interval={score.rule}",
     }
 
 
-def _pooled(about: pl.DataFrame, code: NDArray[np.integer], resamples: int, seed: int) -> list[Score]:
+def _pooled(
+    about: pl.DataFrame, code: NDArray[np.integer], resamples: int, seed: int, rule: Rule | None
+) -> list[Score]:
     """All descriptors together: right or wrong is all that they share."""
     chosen = about.select(pl.when("correct").then(0).when(pl.col("chosen_rank").is_null()).then(-1).otherwise(1))
     every = Slice(("all", "all", "all"), np.arange(about.height), 2, False)
@@ -98,6 +104,7 @@ def _pooled(about: pl.DataFrame, code: NDArray[np.integer], resamples: int, seed
         [every],
         resamples=resamples,
         seed=seed,
+        rule=rule,
     )
     return [score for score in found if "f1" not in score.metric]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handbench.stats.bootstrap import RESAMPLES, percentile_interval, weights
+from handbench.stats.intervals import studentised_ends
 
 Array = NDArray[np.float64]
 
@@ -49,30 +50,7 @@ def studentised(events: Array, items: Array, draws: Array, level: float = 0.95) 
         The interval, within what a share (or a difference of shares) can be; NaN ends where fewer than
         :data:`FEWEST` cells carry an event.
     """
-    if np.count_nonzero(events) < FEWEST:
-        return Interval(np.nan, np.nan)
-    whole, spread = _share_and_error(events, items, np.ones((1, len(events))))
-    shares, errors = _share_and_error(events, items, draws)
-    if not spread[0] > 0:
-        return Interval(float(whole[0]), float(whole[0]))
-    usable = errors > 0
-    pivots = (shares[usable] - whole[0]) / errors[usable]
-    tail = (1 - level) / 2
-    if not len(pivots):
-        return Interval(np.nan, np.nan)
-    ends = whole[0] - np.quantile(pivots, [1 - tail, tail]) * spread[0]
-    low, high = np.clip(ends, -1.0 if (events < 0).any() else 0.0, 1.0)
-    return Interval(float(low), float(high))
-
-
-def _share_and_error(events: Array, items: Array, draws: Array) -> tuple[Array, Array]:
-    """(R,) ratio of sums and its standard error by linearisation."""
-    total = draws @ items
-    share = np.divide(draws @ events, total, out=np.zeros(len(draws)), where=total > 0)
-    squares = draws @ events**2 - 2 * share * (draws @ (events * items)) + share**2 * (draws @ items**2)
-    cells = max(len(items), 2)
-    error = np.sqrt(np.maximum(squares, 0) * cells / (cells - 1))
-    return share, np.divide(error, total, out=np.zeros(len(draws)), where=total > 0)
+    return Interval(*studentised_ends(events, items, draws, fewest=FEWEST, level=level))
 
 
 @dataclass(frozen=True)
