@@ -70,23 +70,23 @@ def reach(clusters: Array | float | None = None, level: float = 0.95) -> Array:
 
 
 def quantiles(values: Array, levels: Array) -> Array:
-    """A quantile of its own level for each column, resamples in which the value is undefined left out.
+    """Quantiles of their own levels for each column, resamples in which the value is undefined left out.
 
     Args:
         values: (R, S).
-        levels: (S,) between 0 and 1.
+        levels: (L, S) between 0 and 1.
 
     Returns:
-        (S,), interpolated linearly as numpy does; NaN for a column without values.
+        (L, S), interpolated linearly as numpy does; NaN for a column without values.
     """
     ordered = np.sort(values, axis=0)  # NaN goes last
     known = (~np.isnan(ordered)).sum(0)
-    place = np.where(np.isnan(levels), 0.0, levels) * np.maximum(known - 1, 0)
+    last = np.maximum(known - 1, 0)
+    place = np.where(np.isnan(levels), 0.0, levels) * last
     low = np.floor(place).astype(np.int64)
-    high = np.minimum(low + 1, np.maximum(known - 1, 0))
-    column = np.arange(values.shape[1])
     share = place - low
-    found = ordered[low, column] * (1 - share) + ordered[high, column] * share
+    column = np.arange(values.shape[1])
+    found = ordered[low, column] * (1 - share) + ordered[np.minimum(low + 1, last), column] * share
     return np.where(np.isnan(levels) | (known == 0), np.nan, found)
 
 
@@ -102,7 +102,8 @@ def percentile_ends(values: Array, clusters: Array | None = None, level: float =
         (S,) lower and (S,) upper ends; NaN where no resample has a value.
     """
     z = np.broadcast_to(reach(clusters, level), values.shape[1:])
-    return quantiles(values, ndtr(-z)), quantiles(values, ndtr(z))
+    low, high = quantiles(values, np.stack([ndtr(-z), ndtr(z)]))
+    return low, high
 
 
 def bca_ends(
@@ -132,7 +133,8 @@ def bca_ends(
         sum_ = bias + side
         return np.asarray(ndtr(bias + sum_ / np.maximum(1 - acceleration * sum_, 1e-6)))
 
-    return quantiles(values, shifted(-z)), quantiles(values, shifted(z))
+    low, high = quantiles(values, np.stack([shifted(-z), shifted(z)]))
+    return low, high
 
 
 def _acceleration(jackknife: Array) -> Array:

@@ -92,7 +92,7 @@ class _Family:
     def sizes(self) -> Array:
         """(groups, S) answers of each group in each slice."""
         shape = (len(self.counts), self.labels * (self.labels + 1), len(self.slices))
-        return self.counts.reshape(shape).sum(1, dtype=np.float64)
+        return np.asarray(self.counts.reshape(shape).sum(1, dtype=np.float64))
 
     def leave_one_out(self, place: int, members: NDArray[np.int64]) -> dict[str, Array]:
         """Name → (members, 1) values of one slice without each of its groups."""
