@@ -31,7 +31,7 @@ from handbench.stats.paired import mcnemar_exact, sign_flip
 
 Array = NDArray[np.float64]
 CLUSTERS = (20, 48, 100, 200, 500, 5000)
-BATCH = 500
+BATCH = 250
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def ends(sample: Sample, draws: NDArray[np.float32]) -> dict[str, tuple[Array, A
 def _all_rules(
     drawn: Array, value: Array, without: Array, items: Array, signed: bool
 ) -> dict[str, tuple[Array, Array]]:
-    effective, drawn = effective_clusters(items), np.sort(drawn, axis=0)  # sorted once, not by each rule
+    effective = effective_clusters(items)
     found = {
         "percentile": percentile_ends(drawn),
         "percentile-t": percentile_ends(drawn, effective),

@@ -79,8 +79,8 @@ def quantiles(values: Array, levels: Array) -> Array:
     Returns:
         (L, S), interpolated linearly as numpy does; NaN for a column without values.
     """
-    ordered = np.sort(values, axis=0)  # NaN goes last
-    known = (~np.isnan(ordered)).sum(0)
+    ordered = np.sort(np.ascontiguousarray(values.T), axis=1).T  # by whole rows, which is faster; NaN goes last
+    known = (~np.isnan(values)).sum(0)
     last = np.maximum(known - 1, 0)
     place = np.where(np.isnan(levels), 0.0, levels) * last
     low = np.floor(place).astype(np.int64)
