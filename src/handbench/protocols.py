@@ -274,6 +274,31 @@ class HasPublishedCounts(Protocol):
         ...
 
 
+@runtime_checkable
+class VariesQuestions(Protocol):
+    """A task that knows controls of its own: what a mirror does to its truth, how its options are shown."""
+
+    controls: tuple[str, ...]
+    """Names of :data:`handbench.controls.names.CONTROLS` that :meth:`vary` makes."""
+
+    def vary(
+        self, questions: pl.DataFrame, control: str, options: Any, source: pl.DataFrame | None
+    ) -> tuple[pl.DataFrame, dict[str, int]]:
+        """Rows of a control, and how many questions it does not exist for, by reason.
+
+        Args:
+            questions: main questions.
+            control: one of :attr:`controls`.
+            options: the task's options.
+            source: the table that the questions are made of.
+
+        Returns:
+            Rows of the ``questions`` table with the ids of their main questions, ``variant`` tagged by
+            :func:`handbench.controls.names.tagged`; the run puts the control's images in.
+        """
+        ...
+
+
 ModelFactory = Callable[[Spec, Options], Model]
 StrategyFactory = Callable[[Spec, Options], Strategy]
 EstimatorFactory = Callable[[Spec, Options], Estimator]

@@ -27,6 +27,7 @@ from handbench.models.server import Server
 from handbench.protocols import ReadContext
 from handbench.runs.answering import KEY, image_root
 from handbench.runs.asking import ensure_images
+from handbench.runs.controls import located
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog
 from handbench.runs.parts import make_model
@@ -94,7 +95,7 @@ def export_batch(folder: RunFolder, spec: str, out: Path, context: ReadContext) 
     server = _server(spec)
     if (out / _INDEX).exists():
         raise HandbenchError(f"{out}: holds an earlier export ({_INDEX}); take another folder")
-    questions = folder.read("questions")
+    questions = located(folder, folder.read("questions"))
     with AnswerLog(folder.log(server.name), server.name) as log:
         kept = log.done.filter(pl.col("finish").cast(pl.String) != "error")
     left = questions.join(kept.select(KEY), on=KEY, how="anti", maintain_order="left")

@@ -9,8 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from handbench.controls.names import control_names, main
 from handbench.errors import HandbenchError
 from handbench.protocols import Model, NeedsAllQuestions, NeedsImages, ReadContext, Task, TellsFacts
+from handbench.runs import controls
 from handbench.runs.asking import ensure_images, source_table
 from handbench.runs.costs import Budget
 from handbench.runs.facts import Session
@@ -40,7 +42,11 @@ class PoseModel:
         """Answer from the poses, slab by slab."""
         for start in range(0, questions.height, _SLAB):
             slab = questions[start : start + _SLAB]
-            yield self.task.answer_from_poses(slab, self.poses, self.hands, self.name, self.options)
+            named = control_names(slab["variant"]).alias("control")
+            for (control,), part in slab.with_columns(named).group_by("control", maintain_order=True):
+                part = part.drop("control")
+                hands = controls.hands_shown(self.hands, part, None if control is None else str(control))
+                yield self.task.answer_from_poses(part, self.poses, hands, self.name, self.options)
 
 
 def answer(
@@ -61,7 +67,7 @@ def answer(
     Raises:
         HandbenchError: the budget is spent; what was answered is kept.
     """
-    questions = folder.read("questions")
+    questions = controls.located(folder, folder.read("questions"))
     who = Answerer.parse(spec)
     strategy = make_strategy(who.strategy) if who.strategy else None
     with AnswerLog(folder.log(who.name), who.name) as log:
@@ -91,7 +97,7 @@ def _make_ready(
     """Give what a model and a strategy need before the first question: all questions, images on disk."""
     for one in those:
         if isinstance(one, NeedsAllQuestions):
-            one.prepare(questions)
+            one.prepare(main(questions))
         if isinstance(one, NeedsImages):
             ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
             one.images_at(image_root(folder, folder.manifest()))
@@ -151,7 +157,7 @@ def _model(folder: RunFolder, who: Answerer, context: ReadContext) -> Model:
     manifest = folder.manifest()
     task, options = task_of(manifest)
     estimator = str(Spec(spec.name, "", {key: value for key, value in spec.options.items() if key != "name"}))
-    images = folder.read("frames")["image"].to_list()
+    images = [*folder.read("frames")["image"], *controls.images_of(folder, manifest)]
     ensure_images(folder, images, context)
     poses = estimate(
         estimator,

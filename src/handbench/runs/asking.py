@@ -13,6 +13,7 @@ import polars as pl
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext, Source
+from handbench.runs import controls
 from handbench.runs.folder import RunFolder, versions
 from handbench.runs.parts import find_task, load_source
 from handbench.specs import Spec
@@ -150,6 +151,7 @@ def _write(
         raise HandbenchError(f"{wanted['data']}: nothing can be asked of its {hands.height} hands ({reasons})")
     tables.write(frames, folder.table("frames"), "frames")
     tables.write(hands, folder.table(kind or "hands"), kind or "hands")
+    varied = controls.add(folder, wanted["task"], task, options, kind)
     manifest = {
         "asked": wanted,
         "questions": {
@@ -168,6 +170,7 @@ def _write(
             **({"joint_error": source.joint_error} if source.joint_error else {}),
         },
         "not_asked": dict(sorted(skipped.items())),
+        **({"controls": varied} if varied else {}),
         "versions": versions(),
     }
     folder.write_manifest(manifest)
@@ -198,8 +201,16 @@ def ensure_images(folder: RunFolder, images: list[str], context: ReadContext | N
         context: how to read and whom to tell about progress.
     """
     manifest = folder.manifest()
-    if not manifest["source"]["rendered"]:
-        return
+    _, options = find_task(str(manifest["asked"]["task"]), str(manifest["asked"]["protocol"]))
+    kind = source_table(options)
+    wanted = controls.originals(folder, images, kind)
+    if manifest["source"]["rendered"]:
+        _draw(folder, manifest, wanted, context)
+    root = folder.images if manifest["source"]["rendered"] else Path(manifest["source"]["root"])
+    controls.write_images(folder, images, root, kind)
+
+
+def _draw(folder: RunFolder, manifest: dict[str, Any], images: list[str], context: ReadContext | None) -> None:
     context = context or ReadContext()
     source = load_source(
         manifest["asked"]["data"],

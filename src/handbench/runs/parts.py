@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from handbench import protocols
+from handbench.controls import names as control_names
 from handbench.errors import HandbenchError
 from handbench.protocols import Estimator, Model, ReadContext, Source, Strategy, Task
 from handbench.runs import source_cache
@@ -124,6 +125,7 @@ def find_task(text: str, protocol: str = "paper") -> tuple[Task, Any]:
     spec = Spec.parse(text)
     task = cast(Task, protocols.find("tasks", spec.kind))
     options = Options(spec)
+    control_names.parse(options.text("controls", ""))  # of every task, and read by the run itself
     chosen = task.options.from_options(options, protocol)
     options.done()
     return (task.bound(chosen) if hasattr(task, "bound") else task), chosen

@@ -8,6 +8,7 @@ import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.runs import control_scores
 from handbench.runs.answering import answers_of, lacking, task_of
 from handbench.runs.ceilings import keep_ceiling
 from handbench.runs.folder import RunFolder
@@ -55,7 +56,8 @@ def score(folder: RunFolder) -> pl.DataFrame:
     tables.write(answers, folder.table("answers"), "answers")
     readings = tables.concat(task.read(questions, part) for part in last_turns(answers).partition_by("model"))
     tables.write(readings, folder.table("readings"), "readings")
-    scores = task.score(questions, readings)
+    plain, main, varied = control_scores.split(questions, readings)
+    scores = tables.concat([task.score(plain, main), control_scores.score(questions, main, varied, task.name)])
     tables.write(scores, folder.table("scores"), "scores")
     keep_ceiling(folder, questions=questions)
     return tables.conform(scores, "scores")

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from handbench.protocols import task
-from handbench.tasks.handvqa import baselines, ceiling, describe, questions, reading, scoring
+from handbench.tasks.handvqa import baselines, ceiling, controls, describe, questions, reading, scoring
 from handbench.tasks.handvqa.options import HandVQAOptions
 
 
@@ -40,6 +40,15 @@ class HandVQA:
     def extent_flips(self, hands: pl.DataFrame, options: HandVQAOptions) -> pl.DataFrame:
         """See :func:`handbench.tasks.handvqa.describe.extent_flips`."""
         return describe.extent_flips(hands, options)
+
+    controls = ("rotations", "mirror")
+    """Controls of its own, besides those that need no task: masked and blank."""
+
+    def vary(
+        self, questions: pl.DataFrame, control: str, options: HandVQAOptions, source: pl.DataFrame | None
+    ) -> tuple[pl.DataFrame, dict[str, int]]:
+        """See :func:`handbench.tasks.handvqa.controls.vary`."""
+        return controls.vary(questions, control, options)
 
     def describe(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """Label counts (Table 6, Fig. 7) and term counts (Fig. 6) of a question table."""
