@@ -15,9 +15,13 @@ from handbench.replies.fields_values import is_blank, words
 from handbench.tasks.safegesture.cells import GESTURES, LABELS
 from handbench.tasks.safegesture.reading import fields, read_reply
 
-CASES = [
-    json.loads(line) for line in (Path(__file__).parent / "cases_fields.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def corpus(name):
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").split("\n") if line]
+
+
+CASES = corpus("cases_fields.jsonl")
+SHAPES = corpus("cases_fields_shapes.jsonl")
 GESTURE, SAFETY = fields()[:2]
 
 
@@ -25,6 +29,13 @@ GESTURE, SAFETY = fields()[:2]
 def test_labelled_replies(case):
     reading = read_reply(case["reply"], finish=case["finish"])
     assert (reading.gesture, reading.safety) == (case["gesture"], case["safety"])
+
+
+@pytest.mark.parametrize("case", SHAPES, ids=[case["id"] for case in SHAPES])
+def test_shapes_that_replies_take(case):
+    reading = read_reply(case["reply"], finish=case["finish"])
+    assert (reading.gesture, reading.safety) == (case["gesture"], case["safety"])
+    assert "status" not in case or reading.status == case["status"]
 
 
 def test_every_style_has_variants():
@@ -54,6 +65,8 @@ def test_reference_corpus(shared):
         ('{"gesture": "stop"}', "stop", Status.UNPARSED, "object"),
         ('{"gesture": "stop", "saf', "length", Status.TRUNCATED, "repaired"),
         ("I see a fist.", "stop", Status.UNPARSED, "nothing-usable"),
+        ("I'm sorry, I can't help with that.", "stop", Status.REFUSED, "nothing-usable"),
+        ('{"gesture": "stop", "safety_label": "SAFE_NEUTRAL or HELP_DISTRESS"}', "stop", Status.HEDGED, "object"),
         (" <|im_end|>\n", "stop", Status.EMPTY, "nothing-usable"),
         (None, "error", Status.EMPTY, "nothing-usable"),
     ],
@@ -133,6 +146,48 @@ def test_a_cut_reply_never_tells_another_label(cut):
     reading = read_reply(reply[:cut], finish="length")
     assert reading.gesture in (None, "call")
     assert reading.safety in (None, "HELP_DISTRESS")
+
+
+@given(
+    gesture=st.sampled_from(GESTURES),
+    safety=st.sampled_from(LABELS),
+    form=st.sampled_from(["compact", "pretty", "python", "lines"]),
+    slips=st.lists(
+        st.tuples(st.integers(0, 10_000), st.sampled_from(["", '"', "'", "{", "}", ",", ":", "\n", "`"])), max_size=3
+    ),
+)
+def test_slips_never_turn_a_label_into_another(gesture, safety, form, slips):
+    said = {"gesture": gesture, "safety_label": safety, "explanation": "it's clear: the hand, up"}
+    lines = "\n".join(f"{key}: {value}" for key, value in said.items())
+    forms = {"compact": json.dumps(said), "pretty": json.dumps(said, indent=2), "python": repr(said), "lines": lines}
+    reply = forms[form]
+    for place, sign in slips:
+        signs = [number for number, letter in enumerate(reply) if not (letter.isalnum() or letter == "_")]
+        place = signs[place % len(signs)]
+        reply = reply[:place] + sign + reply[place + 1 :]
+    reading = read_reply(reply)
+    assert reading.gesture in (None, gesture)
+    assert reading.safety in (None, safety)
+
+
+def test_one_field_alone():
+    """A prompt that shows no gesture asks for the label alone."""
+    cases = {
+        "## Safety label\nHELP_DISTRESS": "HELP_DISTRESS",
+        "| Safety label |\n|---|\n| SAFE_NEUTRAL |": "SAFE_NEUTRAL",
+        '{"safety_label": "critical stop"}': "CRITICAL_STOP",
+        "CRITICAL_STOP": None,
+    }
+    for reply, label in cases.items():
+        assert read_fields(reply, [SAFETY]).values == {"safety_label": label}
+
+
+def test_gestures_of_another_grid_are_something_else():
+    only_fist = fields(("fist",), LABELS)
+    reply = '{"gesture": "%s", "safety_label": "SAFE_NEUTRAL"}'
+    assert read_reply(reply % "closed fist", asked=only_fist).gesture == "fist"
+    assert read_reply(reply % "open palm, or a fist", asked=only_fist).gesture is None
+    assert read_reply(reply % "stop", asked=only_fist).gesture is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ _THINK_CLOSE = re.compile(
 _THINK_OPEN = re.compile(
     rf"<{_THOUGHT}>|<\|begin_of_thought\|>|◁think▷|\[think\]|<\|channel\|>analysis<\|message\|>", re.IGNORECASE
 )
-_END_TOKEN = re.compile(
+END_TOKEN = re.compile(
     r"<\|[^<>|\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance)>|\[(?:eos|pad|sep|cls)\]",
     re.IGNORECASE,
 )
@@ -118,7 +118,7 @@ def _pair(found: re.Match[str]) -> str:
     return "\n" + " " * (found.end() - found.start() - 1)
 
 
-def _without_thinking(text: str) -> tuple[str, bool, bool]:
+def without_thinking(text: str) -> tuple[str, bool, bool]:
     """Blank the thinking; tell whether it had words and whether it was left open."""
     if not any(sign in text for sign in ("<", "◁", "[")):
         return text, False, False
@@ -178,14 +178,14 @@ def open_envelope(reply: str) -> Envelope:
     Returns:
         The envelope. Of a visible text longer than ``HEAD + TAIL`` characters only its first and last are kept.
     """
-    text, thought, unfinished = _without_thinking(fold(reply))
+    text, thought, unfinished = without_thinking(fold(reply))
     start = len(text) - len(text.lstrip())
     text = text.strip()
     cut, skipped = None, 0
     if len(text) > HEAD + TAIL:
         cut, skipped = HEAD, len(text) - TAIL - HEAD
         text = text[: HEAD - 1] + "\n" + text[-TAIL:]
-    text = _END_TOKEN.sub(_end, text) if "<" in text or "[" in text else text
+    text = END_TOKEN.sub(_end, text) if "<" in text or "[" in text else text
     empty = not thought and not unfinished and _NOTHING.match(text) is not None
     if not empty:
         text = _FENCE.sub(_as_line, text) if "'''" in text or "~~~" in text else text

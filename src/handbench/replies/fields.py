@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
-from handbench.replies.envelope import _END_TOKEN, _without_thinking
+from handbench.replies.envelope import END_TOKEN, without_thinking
 from handbench.replies.fields_lines import read_lines
 from handbench.replies.fields_objects import Pair, Record, Value, find_records
-from handbench.replies.fields_values import Field, is_blank
+from handbench.replies.fields_turns import dismissed, illustrates, takes_back
+from handbench.replies.fields_values import Field, declines, is_blank, owner, words
 from handbench.replies.reading import Status
 
 LONGEST: Final = 200_000
 """Characters of a reply that are looked at."""
 
 _INNER_KEYS: Final = frozenset({"label", "name", "value", "answer", "class", "type", "prediction"})
-_CORRECTS = re.compile(
-    r"\b(?:correction|correct(?:ed|ing)|wrong|mistaken?|incorrect|actually|revis(?:e|ed|ing|ion)|final(?:ly)?|instead"
-    r"|second thought|reflection|reconsider\w*|scratch that|fix(?:ed|ing)?|sorry|oops|meant|should (?:be|have)|rather"
-    r"|disregard|ignore|updated?|changed? my mind|not right|amend\w*|replaces?|rectif\w*|wait|hold on|hmm|improved|better"
-    r"|error|no[,.!:]|(?:let me|to|must|i'll) correct|mis(?:read|judg|identif|interpret)\w*|(?:second|2nd|new) (?:attempt|try|answer)"
-    r"|retry|look(?:ing)? again|re-?check\w*|re-?exam\w*|re-?evaluat\w*|re-?think\w*|closer|not correct|isn't (?:right|correct)|korrektur|falsch|endgültig|corrección|definitiva|corrig\w+|erreur)|修正|更正|错|最终|訂正|最終",
-    re.IGNORECASE,
+_ASIDES: Final = frozenset(
+    [
+        "alternative",
+        "alternatives",
+        "other",
+        "others",
+        "example",
+        "examples",
+        "rejected",
+        "considered",
+        "draft",
+        "initial",
+        "previous",
+        "not",
+        "wrong",
+        "incorrect",
+        "guess",
+        "reasoning",
+        "explanation",
+        "rationale",
+        "thoughts",
+    ]
 )
-_ILLUSTRATES = re.compile(
-    r"\b(?:example|e\.g\.|format|template|schema|such as|structure|first attempt|initial(?:ly)?|draft|considered)\b",
-    re.IGNORECASE,
-)
+"""A key with such a word holds objects that are talked about, not answered."""
+
 _ESCAPED_OBJECT = re.compile(r"[^{]*\{\s{0,40}(?:\\[nrt]\s{0,40}){0,4}\\+[\"']")
 _UNESCAPE = re.compile(r"\\(\\*[\"'nrt/\\])")
+_NEEDLESS_ESCAPE = re.compile(r"(?<!\\)\\(?=[{}_])")
+_STRUCK = re.compile(r"(?<!~)~~(?!~)[^~]{1,2000}~~(?!~)")
+_WIDE = str.maketrans("｛｝：，［］", "{}:,[]")
+_WORST_FIRST: Final = (Status.TRUNCATED, Status.REFUSED, Status.UNPARSED, Status.OFF_LIST, Status.HEDGED)
 
 
 @dataclass(frozen=True)
@@ -41,8 +58,9 @@ class FieldsReading:
 
     Attributes:
         values: a value for every field, None where it is not readable.
-        status: ``ok`` when every field that has labels is readable; ``truncated`` when the reply was cut before
-            one, ``off_list`` when one holds something else, ``unparsed`` when a key is missing, ``empty``.
+        status: ``ok`` when every field that has labels is readable; else what hinders most, of ``truncated`` (cut
+            before it), ``refused``, ``unparsed`` (its key is missing or empty), ``off_list`` (it holds something
+            else), ``hedged`` (it holds two labels or more); ``empty`` where there is nothing at all.
         rule: what decided: ``object``, ``repaired`` (an object with slips), ``lines`` or ``nothing-usable``.
         written: what stood in each field, to be shown beside the reply.
     """
@@ -53,35 +71,69 @@ class FieldsReading:
     written: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What one object or group of lines tells.
+
+    Attributes:
+        texts: of each field that it names, except where the reply broke off inside.
+        broken: fields whose value is not whole.
+        rule: how it was read.
+    """
+
+    texts: dict[str, list[str | None]]
+    broken: frozenset[str]
+    rule: str
+
+    @property
+    def named(self) -> frozenset[str]:
+        """All fields that it names."""
+        return self.broken | self.texts.keys()
+
+    def filled(self, fields: Sequence[Field]) -> bool:
+        """Whether no field that is named holds a placeholder or lists what could stand there."""
+        placeholder = any(is_blank(text) for texts in self.texts.values() for text in texts)
+        return not placeholder and not any(one.lists(self.texts.get(one.name, ())) for one in fields)
+
+
+_NOTHING: Final = _Told({}, frozenset(), "nothing-usable")
+
+
 def read_fields(reply: str | None, fields: Sequence[Field], *, finish: str = "stop") -> FieldsReading:
     """Read named fields out of a reply.
 
     Thinking is left out.  Of several objects the first with filled values counts, unless the words between
-    them take it back; where there is no object, keys on lines of their own count.  Labels in free prose never do.
+    them take it back; where there is no object, keys on lines of their own count, in the same way.  Labels in free
+    prose never do.
 
     Args:
         reply: what the model wrote, None where nothing came back.
         fields: what it was asked to tell.
         finish: ``length`` where the reply was cut; a value that it broke off in is then not read.
     """
-    seen = _END_TOKEN.sub(" ", _without_thinking((reply or "")[:LONGEST])[0]).strip()
-    if not seen:
-        return FieldsReading(dict.fromkeys(_names(fields)), Status.EMPTY, "nothing-usable")
-    text = _plain(seen)
     cut = finish == "length"
+    visible, thought, _ = without_thinking((reply or "")[:LONGEST])
+    text = _STRUCK.sub(" ", END_TOKEN.sub(" ", visible)).lstrip().rstrip(" \t")  # a last line break ends the last value
+    if not text:
+        status = Status.EMPTY if not thought else Status.TRUNCATED if cut else Status.UNPARSED
+        return FieldsReading({one.name: None for one in fields}, status, _NOTHING.rule)
+    text = _NEEDLESS_ESCAPE.sub("", _plain(text))
+    forms = dict.fromkeys((text, text.translate(_WIDE)))
+    told = max((_read(form, fields, cut) for form in forms), key=lambda one: len(one.named))
+    values = {one.name: one.resolve(told.texts.get(one.name, [None])) for one in fields}
+    written = {name: ", ".join(part or "" for part in texts) for name, texts in told.texts.items()}
+    return FieldsReading(values, _status(values, told, fields, cut, text), told.rule, written)
+
+
+def _read(text: str, fields: Sequence[Field], cut: bool) -> _Told:
+    scored = {one.name for one in fields if not one.free}
     records = _records(text, fields)
-    found = [_Found.of(record, _strict(text, record), fields, cut) for record in records]
-    told = _merge([one for one in found if one.texts], text)
-    if told is None:
-        pairs = read_lines(_outside(text, records), fields)
-        told = _Found.of(Record(0, pairs=pairs), "lines", fields, cut)
-    values = {field.name: field.resolve(told.texts.get(field.name, [None])) for field in fields}
-    return FieldsReading(
-        values,
-        _status(values, told, fields, cut),
-        told.rule if told.texts else "nothing-usable",
-        {name: ", ".join(text or "" for text in texts) for name, texts in told.texts.items()},
-    )
+    objects = _decide([(one, _tell(one, _strict(text, one), fields, cut)) for one in records], text, fields)
+    if scored <= objects.named:
+        return objects
+    outside, text = read_lines(_outside(text, records), fields)
+    lines = _decide([(one, _tell(one, "lines", fields, cut)) for one in outside], text, fields)
+    return lines if scored <= lines.named or not objects.named else objects
 
 
 def _records(text: str, fields: Sequence[Field]) -> list[Record]:
@@ -95,17 +147,16 @@ def _records(text: str, fields: Sequence[Field]) -> list[Record]:
     return records
 
 
-def _names(fields: Sequence[Field]) -> Iterator[str]:
-    return (field.name for field in fields)
-
-
-def _status(values: dict[str, str | None], told: _Found, fields: Sequence[Field], cut: bool) -> Status:
-    lacking = [field.name for field in fields if not field.free and values[field.name] is None]
-    if not lacking:
-        return Status.OK
-    if all(name in told.texts for name in lacking):
-        return Status.OFF_LIST
-    return Status.TRUNCATED if cut else Status.UNPARSED
+def _status(values: dict[str, str | None], told: _Told, fields: Sequence[Field], cut: bool, text: str) -> Status:
+    faults = []
+    for one in fields:
+        if one.free or values[one.name] is not None:
+            continue
+        fault = one.fault(told.texts.get(one.name, [None]))
+        if fault is Status.UNPARSED:
+            fault = Status.TRUNCATED if cut else Status.REFUSED if declines(text) else fault
+        faults.append(fault)
+    return min(faults, key=_WORST_FIRST.index, default=Status.OK)
 
 
 def _plain(text: str) -> str:
@@ -141,68 +192,73 @@ def _outside(text: str, records: Sequence[Record]) -> str:
     return "\n".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What one object tells: the texts of each field that it names, and where it stands."""
-
-    texts: dict[str, list[str | None]]
-    rule: str
-    start: int
-    end: int
-
-    @classmethod
-    def of(cls, record: Record, rule: str, fields: Sequence[Field], cut: bool) -> _Found:
-        free = {one.name for one in fields if one.free}
-        texts = {
-            name: [value.text for value in values]
-            for name, values in _values(record.pairs, fields).items()
-            if name in free or not cut or all(value.whole for value in values)
-        }
-        return cls(texts, rule, record.start, record.end)
-
-    @property
-    def filled(self) -> bool:
-        """Whether every field that is named has more than a placeholder."""
-        return all(not is_blank(text) for texts in self.texts.values() for text in texts)
+def _tell(record: Record, rule: str, fields: Sequence[Field], cut: bool) -> _Told:
+    values = _values(record.pairs, fields)
+    free = {one.name for one in fields if one.free}
+    broken = {
+        name for name, told in values.items() if cut and name not in free and not all(value.whole for value in told)
+    }
+    texts = {name: [value.text for value in told] for name, told in values.items() if name not in broken}
+    return _Told(texts, frozenset(broken), rule)
 
 
-def _owner(pair: Pair, fields: Sequence[Field]) -> tuple[str, str] | None:
+def _named(pair: Pair, fields: Sequence[Field]) -> tuple[str, str] | None:
     """The field that a pair belongs to, and its key; ``label`` inside ``gesture`` is the gesture's."""
-    outer = next((one.name for one in fields if pair.parent and one.names(pair.parent)), None)
-    if outer is not None and pair.key.lower() in _INNER_KEYS:
-        return outer, pair.parent
-    return next(((one.name, pair.key) for one in fields if one.names(pair.key)), None)
+    outer = owner(pair.path[-1], fields) if pair.path and pair.key.lower() in _INNER_KEYS else None
+    if outer is not None:
+        return outer.name, pair.path[-1]
+    own = owner(pair.key, fields)
+    return None if own is None else (own.name, pair.key)
 
 
 def _values(pairs: Sequence[Pair], fields: Sequence[Field]) -> dict[str, list[Value]]:
-    """Values by field: of the very key asked for first, then of any other; a key given twice counts last."""
-    by_key: dict[str, dict[tuple[int, str], list[Value]]] = {}
+    """Values by field, of the object that names most fields and of others what it lacks.
+
+    Within an object the very key asked for comes first, then any other; a key given twice counts last, as in JSON.
+    """
+    objects: dict[tuple[int, int], dict[str, dict[str, list[Value]]]] = {}
     for pair in pairs:
-        owner = _owner(pair, fields)
-        if owner is not None and pair.values:
-            by_key.setdefault(owner[0], {})[pair.level, owner[1]] = pair.values
-    chosen = {}
-    for one in fields:
-        keyed = by_key.get(one.name, {})
-        exact = [values for (_, key), values in keyed.items() if one.is_exact(key)]
-        if keyed:
-            chosen[one.name] = next(iter([*exact, *keyed.values()]))
+        named = _named(pair, fields)
+        if named is None or not pair.values or any(not _ASIDES.isdisjoint(words(key)) for key in pair.path):
+            continue
+        name, key = named
+        keyed = objects.setdefault((len(pair.path), pair.level), {}).setdefault(name, {})
+        keyed[" ".join(words(key))] = pair.values
+    scored = {one.name for one in fields if not one.free}
+    chosen: dict[str, list[Value]] = {}
+    for place in sorted(objects, key=lambda place: (-len(scored & objects[place].keys()), place)):
+        for one in fields:
+            keyed = objects[place].get(one.name, {})
+            if keyed and one.name not in chosen:
+                exact = [values for key, values in keyed.items() if one.is_exact(key)]
+                chosen[one.name] = next(iter([*exact, *keyed.values()]))
     return chosen
 
 
-def _merge(found: list[_Found], text: str) -> _Found | None:
-    """The object that counts, with the fields that only other objects name beside it."""
-    if not found:
-        return None
-    filled = [one for one in found if one.filled] or found
-    chosen = filled[0]
-    for before, after in pairwise(filled):
-        takes_back = _CORRECTS.search(text, before.end, after.start)
-        illustrates = before is filled[0] and _ILLUSTRATES.search(text, max(0, before.start - 60), before.start)
-        if takes_back or illustrates:
-            chosen = after
+def _decide(found: Sequence[tuple[Record, _Told]], text: str, fields: Sequence[Field]) -> _Told:
+    """What counts of several objects: the first that names all that is scored, unless it is taken back."""
+    found = [pair for pair in found if pair[1].named]
+    edges = [0, *(record.end for record, _ in found)]
+    offered = [
+        (record, told)
+        for (record, told), end in zip(found, edges, strict=False)
+        if not dismissed(text[end : record.start], text[record.end : record.end + 40])
+    ]
+    if not offered:
+        return _NOTHING
+    scored = {one.name for one in fields if not one.free}
+    filled = [pair for pair in offered if pair[1].filled(fields)] or offered
+    whole = [pair for pair in filled if scored <= pair[1].named]
+    first = filled.index((whole or filled)[0])
+    record, chosen = filled[first]
+    for place, (later, after) in enumerate(filled[first + 1 :]):
+        introduced = place == first == 0 and illustrates(text[max(0, record.start - 60) : record.start])
+        if introduced or takes_back(text[record.end : later.start]):
+            kept = {} if introduced else {name: said for name, said in chosen.texts.items() if name not in after.broken}
+            chosen = _Told({**kept, **after.texts}, after.broken, after.rule)
+        record = later
     texts = dict(chosen.texts)
-    for other in found:
-        if other is not chosen and texts.keys().isdisjoint(other.texts):
+    for _, other in offered:
+        if chosen.named.isdisjoint(other.texts):
             texts |= other.texts
-    return _Found(texts, chosen.rule, chosen.start, chosen.end)
+    return _Told(texts, chosen.broken, chosen.rule)

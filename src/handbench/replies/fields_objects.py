@@ -20,24 +20,28 @@ _FILL = re.compile(r"(?:[\s,;]|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|\#[^\n]*)
 _COLON = re.compile(r"\s{0,40}(?::|=>?)")
 _QUOTES = re.escape(_DOUBLE + _SINGLE)
 _QUOTED_KEY = rf"[{_QUOTES}][\w .()-]{{1,40}}[{_QUOTES}]\s{{0,40}}[:=]"
-_BARE_KEY = r"[^\W\d]\w{0,40}\s{0,40}[:=]"
+_BARE_KEY = rf"[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,40}}[:=]"
+_BARE_WORDS = r"[^\W\d]\w{0,40}(?: \w{1,20}){0,2}\s{0,40}[:=]"
 # What may stand behind the quote that ends a value: the end of the text or line, a bracket, a comma and more of the
 # object, a comment, or the next key where the comma was forgotten.
 _AFTER_VALUE = re.compile(
-    rf"[ \t]{{0,40}}(?:\Z|[\r\n}}\]]|//|/\*|`{{3}}|\)\s{{0,40}}(?:\Z|[,;}}])|{_QUOTED_KEY}"
-    rf"|[,;]\s{{0,40}}(?:\Z|[{_QUOTES}{{\[}}\]\d,-]|true|false|null|None|//|/\*|\#|{_BARE_KEY}))"
+    rf"[^\S\r\n]{{0,40}}(?:\Z|[\r\n}}\]]|//|/\*|\#|`{{3}}|\)\s{{0,40}}(?:\Z|[,;}}])|{_QUOTED_KEY}"
+    rf"|[,;]\s{{0,40}}(?:\Z|[{_QUOTES}{{\[}}\]\d,-]|true|false|null|None|//|/\*|\#|\.{{3}}|…|{_BARE_KEY}))"
 )
 _AFTER_ITEM = re.compile(r"\s{0,40}(?:\Z|[,;}\]])")
 _OPENS_KEY = re.compile(rf"[\w .()-]{{1,40}}[{_QUOTES}]\s{{0,40}}[:=]")
 _BEFORE_KEY = re.compile(r"[,;\n]\s{0,40}\Z")
 _BARE_END = re.compile(
-    rf"[\n{{}}\[\]]|[ \t](?={_QUOTED_KEY})|[,;](?=\s{{0,40}}(?:\Z|\n|[}}\]]|{_QUOTED_KEY}|{_BARE_KEY}))"
+    rf"[\n{{}}\[\]]|[ \t](?={_QUOTED_KEY})|[,;](?=\s{{0,40}}(?:\Z|\n|[}}\]]|{_QUOTED_KEY}|{_BARE_WORDS}))"
 )
 _BARE_ITEM_END = re.compile(r"[\n,;{}\[\]]")
+_CLOSED_WITHOUT_QUOTE = re.compile(r"\s{0,40}\n\s{0,40}[}\]]{1,4}[\s`]{0,40}\Z")
 _LONGEST_KEY: Final = 100
 _NO_KEY = re.compile(r"[{}\n]")
 _BARE_KEY_END = re.compile(r"[\n:={}\[\],;]")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_DEEPEST: Final = 8
+"""Keys of a path that are kept, so that a reply of brackets alone stays cheap."""
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _MARKUP: Final = " \t\r" + _DOUBLE + _SINGLE + "*"
 
@@ -61,13 +65,13 @@ class Pair:
 
     Attributes:
         key: as written.
-        parent: the key whose value is the object that this pair stands in; empty at the top.
+        path: the last keys on the way from the record to the object that this pair stands in; empty at the top.
         level: number of that object within its record; pairs of one object share it.
         values: empty where the value is an object.
     """
 
     key: str
-    parent: str
+    path: tuple[str, ...]
     level: int
     values: list[Value] = field(default_factory=list)
 
@@ -91,7 +95,7 @@ class _Open:
 
     bracket: str
     level: int
-    parent: str
+    path: tuple[str, ...]
     pair: Pair | None = None  # the pair whose value is being read
 
 
@@ -110,18 +114,17 @@ def find_records(text: str) -> list[Record]:
     return records
 
 
-def read_record(text: str, start: int, *, bare: bool = False) -> Record:
+def read_record(text: str, start: int) -> Record:
     """Read one object.
 
     Args:
         text: the text.
-        start: place of its bracket, or of its first key.
-        bare: the object has no brackets of its own; it goes on to the end of the text.
+        start: place of its bracket.
     """
     record = Record(start)
-    stack = [_Open("{", 0, "")]
+    stack = [_Open("{", 0, ())]
     levels = 1
-    place = start if bare else start + 1
+    place = start + 1
     while stack:
         filled = _FILL.match(text, place)
         place = filled.end() if filled else place
@@ -130,11 +133,11 @@ def read_record(text: str, start: int, *, bare: bool = False) -> Record:
         sign, top = text[place], stack[-1]
         if sign in "}]":
             place += 1
-            _close(stack, sign, keep_last=bare)
+            _close(stack, sign)
         elif sign in "{[":
             place += 1
-            parent = top.pair.key if top.pair is not None else top.parent
-            stack.append(_Open(sign, levels if sign == "{" else top.level, parent, top.pair if sign == "[" else None))
+            path = (*top.path, top.pair.key)[-_DEEPEST:] if top.pair is not None and top.bracket == "{" else top.path
+            stack.append(_Open(sign, levels if sign == "{" else top.level, path, top.pair if sign == "[" else None))
             levels += sign == "{"
         elif top.bracket == "{" and top.pair is None:
             place = _read_key(text, place, top, record)
@@ -144,7 +147,7 @@ def read_record(text: str, start: int, *, bare: bool = False) -> Record:
     return record
 
 
-def _close(stack: list[_Open], sign: str, *, keep_last: bool) -> None:
+def _close(stack: list[_Open], sign: str) -> None:
     """Close the innermost bracket of this kind and what is open inside it; without one, nothing."""
     partner = "{" if sign == "}" else "["
     if stack[-1].bracket != partner:
@@ -152,8 +155,6 @@ def _close(stack: list[_Open], sign: str, *, keep_last: bool) -> None:
             return
         while stack[-1].bracket != partner:
             stack.pop()
-    if keep_last and len(stack) == 1:
-        return
     stack.pop()
     if stack and stack[-1].bracket == "{":
         stack[-1].pair = None
@@ -173,7 +174,7 @@ def _read_key(text: str, place: int, top: _Open, record: Record) -> int:
     colon = _COLON.match(text, end)
     if colon is None:
         return max(end, place + 1)
-    top.pair = Pair(key, top.parent, top.level)
+    top.pair = Pair(key, top.path, top.level)
     record.pairs.append(top.pair)
     return colon.end()
 
@@ -228,7 +229,9 @@ def _string(text: str, start: int, follows: re.Pattern[str]) -> tuple[Value, int
         place = here + 1
         if follows is _AFTER_VALUE and _begins_key(text, start, here):
             return Value("".join([*parts, text[begun:here]]).rstrip(" \t\r\n,;")), here
-    return Value("".join([*parts, text[begun:]]), False), len(text)
+    rest = "".join([*parts, text[begun:]])
+    closed = _CLOSED_WITHOUT_QUOTE.search(rest)
+    return Value(rest if closed is None else rest[: closed.start()], closed is not None), len(text)
 
 
 def _begins_key(text: str, start: int, here: int) -> bool:

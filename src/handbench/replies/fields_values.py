@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from handbench.replies.folding import fold
+from handbench.replies.reading import Status
+from handbench.replies.telling import REFUSAL
+
+OTHER: Final = "-"
+"""As an alias's value: a name that is none of those asked for, so that a text with it names two things."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
+_NUMBERED = re.compile(r"\btask (\d)\b")
 _JOINERS = str.maketrans("- ", "__")
+_BETWEEN = re.compile(r"[/|,;&+\n]|->|→|\b(?:or|and|vs|versus)\b", re.IGNORECASE)
+_ARTICLE: Final = r"(?:(?:a|an|the|his|her|their|its) )?"
 _ARTICLES: Final = frozenset({"a", "an", "the", "his", "her", "their", "its"})
-_NEGATIONS: Final = frozenset({"not", "no", "never", "neither", "nor", "without", "isn", "non"})
+_NEGATIONS: Final = frozenset(
+    {"not", "no", "never", "neither", "nor", "without", "non", "cannot", "unlike", "except", "instead", "hardly"}
+    | {"isn", "wasn", "aren", "doesn", "don", "didn", "nothing", "anything"}
+)
 _BLANK = re.compile(r"\s*(?:\.{2,}|…+|[<\[{(][^<>\[\]{}()]{0,80}[>\]})]+|string|text|str|[_?-]*)\s*", re.IGNORECASE)
 
 
@@ -39,7 +50,9 @@ class Field:
         labels: the values allowed, matched whole: trimmed, one final full stop dropped, case, blanks and
             hyphens folded.
         aliases: alias → value, found inside the text between word borders, the longest first; two
-            different values in one text are none.  Empty for a field that is matched whole.
+            different values in one text are none.  ``*`` in an alias stands for up to six words; an empty value
+            makes an alias say nothing (``like`` in "looks like"), :data:`OTHER` makes it say something else.
+            Empty for a field that is matched whole.
         free: any text will do; it is kept as written.
     """
 
@@ -52,8 +65,8 @@ class Field:
 
     def names(self, key: str) -> bool:
         """Whether a key of a reply means this field."""
-        spoken = words(key)
-        if "".join(spoken) in self.keys:  # "Task 1" is task1
+        spoken = _NUMBERED.sub(r"task\1", " ".join(words(key))).split()
+        if "".join(spoken) in self.keys:
             return True
         found = frozenset(spoken) - _ARTICLES
         return bool(found & self.keys) and found <= self.keys | self.fillers
@@ -67,32 +80,71 @@ class Field:
         found = {self._one(text) for text in texts}
         return found.pop() if len(found) == 1 else None
 
+    def lists(self, texts: Sequence[str | None]) -> bool:
+        """Whether texts put two values or more side by side."""
+        told = [text for text in texts if text is not None]
+        if self.aliases:
+            return len({name for text in told for name in self._mentions(text)} - {OTHER}) > 1
+        parts = [part for text in told for part in _BETWEEN.split(text) if part.strip()]
+        named = {self._whole.get(_folded(part.strip().removeprefix("either "))) for part in parts}
+        return len(named) > 1 and None not in named
+
+    def fault(self, texts: Sequence[str | None]) -> Status:
+        """Why texts that do not resolve say nothing.
+
+        Returns:
+            ``unparsed`` where they are placeholders, ``hedged`` where they list several values, ``refused`` where
+            they decline, else ``off_list``.
+        """
+        if all(is_blank(text) for text in texts):
+            return Status.UNPARSED
+        if self.lists(texts):
+            return Status.HEDGED
+        return Status.REFUSED if declines(" ".join(text or "" for text in texts)) else Status.OFF_LIST
+
     def _one(self, text: str | None) -> str | None:
         if text is None or self.free:
             return text
-        if self.aliases:
-            return self._mentioned(text)
-        return self._whole.get(_folded(text))
+        if not self.aliases:
+            return self._whole.get(_folded(text))
+        if not _NEGATIONS.isdisjoint(words(text)):
+            return None
+        found = self._mentions(text)
+        return found.pop() if len(found) == 1 and OTHER not in found else None
 
     @cached_property
     def _whole(self) -> dict[str, str]:
         return {_folded(label): label for label in self.labels}
 
     @cached_property
-    def _names(self) -> tuple[re.Pattern[str], dict[str, str]]:
-        """One pattern of all aliases, the longest first, over words joined by single blanks."""
-        table = {" ".join(words(alias)): value for alias, value in self.aliases.items()}
+    def _names(self) -> tuple[re.Pattern[str], list[str]]:
+        """One pattern of all aliases, a group each, the longest first, over words joined by single blanks."""
+        table = {" ".join(alias.split()): value for alias, value in self.aliases.items()}
         table |= {" ".join(words(label)): label for label in self.labels}
         longest_first = sorted(table, key=lambda alias: (-len(alias), alias))
-        return re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, longest_first))})(?!\S)"), table
+        patterns = (f"({_alias_pattern(alias)})" for alias in longest_first)
+        return re.compile(rf"(?<!\S)(?:{'|'.join(patterns)})(?!\S)"), [table[alias] for alias in longest_first]
 
-    def _mentioned(self, text: str) -> str | None:
-        spoken = [word for word in words(text) if word not in _ARTICLES]
-        if not _NEGATIONS.isdisjoint(spoken):
-            return None
-        pattern, table = self._names
-        found = {table[name] for name in pattern.findall(" ".join(spoken))}
-        return found.pop() if len(found) == 1 else None
+    def _mentions(self, text: str) -> set[str]:
+        pattern, values = self._names
+        said = {values[(found.lastindex or 1) - 1] for found in pattern.finditer(" ".join(words(text)))}
+        return said - {""}
+
+
+def _alias_pattern(alias: str) -> str:
+    """Words of an alias, an article allowed between them; ``*`` is up to six words."""
+    parts = (r"(?:\S+ ){0,6}?" if word == "*" else re.escape(word) + " " for word in alias.split())
+    return _ARTICLE.join(parts).removesuffix(" ")
+
+
+def owner(key: str, fields: Sequence[Field]) -> Field | None:
+    """The first field that a key of a reply means."""
+    return next((one for one in fields if one.names(key)), None)
+
+
+def declines(text: str) -> bool:
+    """Whether a text refuses to answer or says that nothing can be seen; its first 4,000 characters are looked at."""
+    return REFUSAL.search(fold(text[:4000]).lower()) is not None
 
 
 def _folded(text: str) -> str:

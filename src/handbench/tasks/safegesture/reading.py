@@ -13,6 +13,7 @@ import polars as pl
 
 from handbench.errors import HandbenchError
 from handbench.replies import Field, Status, read_fields
+from handbench.replies.fields_values import OTHER, words
 from handbench.tasks.safegesture.cells import GESTURES, LABELS, PAPER, Cells
 
 KEY: Final = ["question_id", "variant"]
@@ -57,15 +58,18 @@ def fields(gestures: tuple[str, ...] = GESTURES, labels: tuple[str, ...] = LABEL
     """The four fields of a reply.
 
     Args:
-        gestures: names that count as an answer; aliases of others are dropped.
+        gestures: names that count as an answer; aliases of others name something else.
         labels: safety labels that count as an answer.
     """
     made = []
     for name, entry in _data().items():
-        aliases = {alias: value for alias, value in entry.get("aliases", {}).items() if value in gestures}
+        aliases = {
+            alias: value if value in ("", *gestures) else OTHER for alias, value in entry.get("aliases", {}).items()
+        }
         made.append(Field(name, frozenset(entry["key_words"]), frozenset(entry["fillers"]), aliases=aliases))
     gesture, safety, *free = made
     named = {name.replace("_", " "): name for name in gestures}
+    named |= {" ".join(words(label)): OTHER for label in labels}  # "CRITICAL_STOP" is no stop gesture
     gesture = replace(gesture, labels=gestures, aliases={**gesture.aliases, **named})
     return gesture, replace(safety, labels=labels), *(replace(field, free=True) for field in free)
 
