@@ -254,4 +254,5 @@ def test_families_are_found_or_listed():
 
 def test_the_sent_size_counts_only_where_it_matters():
     plain = placement_of(Frame.NORM_1000, SIZE, SENT)
-    assert to_pixels(np.array([0, 0, 1000, 1000]), Frame.NORM_1000, plain).tolist() == [0, 0, 1000, 800]
+    whole = to_pixels(np.array([0, 0, 1000, 1000]), Frame.NORM_1000, plain)
+    assert whole == pytest.approx(np.array([0, 0, 1000, 800]))
