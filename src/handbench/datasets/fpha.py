@@ -182,7 +182,7 @@ def _read_skeleton(path: Path, faults: Faults) -> Floats:
         _, good = faults.each(range(len(lines)), lambda row: _read_line(path, lines[row], row + 1))
         numbers = np.array(good).reshape(-1, 64)
     finite = faults.good(
-        np.isfinite(numbers).all(axis=1),
+        np.asarray(np.isfinite(numbers).all(axis=1)),
         "joints not finite",
         lambda row: f"{path}, line {row + 1}: not a finite number",
     )

@@ -13,7 +13,7 @@ import numpy as np
 from handbench.replies.box_context import Context, Role, describe
 from handbench.replies.box_numbers import Mention, find
 from handbench.replies.box_words import NULL_BOX, hypothetical, refuses, rejects, yields_anyway
-from handbench.replies.envelope import _END_TOKEN, _without_roles, _without_thinking
+from handbench.replies.envelope import END_TOKEN, without_roles, without_thinking
 from handbench.replies.folding import fold
 from handbench.replies.frames import Frame, Layout, Placement, Size, corners, placement_of, to_pixels
 
@@ -127,15 +127,15 @@ def read_box(
 
 def _visible(reply: str) -> tuple[str, bool, bool]:
     """The reply without thinking, markers and marks, with box tags as brackets; of the reply's own length."""
-    text, thought, unfinished = _without_thinking(fold(reply))
+    text, thought, unfinished = without_thinking(fold(reply))
     if len(text) > HEAD + TAIL:
         text = text[:HEAD] + "\n" * (len(text) - HEAD - TAIL) + text[-TAIL:]
     text = _TAG_OPEN.sub(lambda found: "[".rjust(len(found.group())), text)
     # The last sign of a closing tag keeps what follows apart: two boxes in tags are no polygon.
     text = _TAG_CLOSE.sub(lambda found: "]" + "~".rjust(len(found.group()) - 1), text)
-    for pattern in (_MARKS, _FENCE, _END_TOKEN):
+    for pattern in (_MARKS, _FENCE, END_TOKEN):
         text = pattern.sub(lambda found: " " * len(found.group()), text)
-    return _without_roles(text), thought, unfinished
+    return without_roles(text), thought, unfinished
 
 
 def _without_box(text: str, finish: str, others: bool) -> BoxReading:

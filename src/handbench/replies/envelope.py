@@ -137,7 +137,7 @@ def without_thinking(text: str) -> tuple[str, bool, bool]:
     return text[: opens.start()] + " " * (len(text) - opens.start()), bool(inside.strip()) or thought, True
 
 
-def _without_roles(text: str) -> str:
+def without_roles(text: str) -> str:
     """Blank a repeated prompt before the answer, and an invented next turn after it."""
     for found in _INST_END.finditer(text):
         text = " " * found.end() + text[found.end() :]
@@ -189,7 +189,7 @@ def open_envelope(reply: str) -> Envelope:
     empty = not thought and not unfinished and _NOTHING.match(text) is not None
     if not empty:
         text = _FENCE.sub(_as_line, text) if "'''" in text or "~~~" in text else text
-        text = _without_markup(_without_roles(text))
+        text = _without_markup(without_roles(text))
     return Envelope(text, start, cut, skipped, empty, unfinished, thought)
 
 

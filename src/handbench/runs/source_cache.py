@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import polars as pl
 
-import handbench
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.protocols import DatasetReader, ReadContext, Source
@@ -132,7 +131,7 @@ def _bytes(path: Path) -> bytes:
 @lru_cache(maxsize=8)
 def _code(own: str | None) -> str:
     """A fingerprint of the code between a dataset's files and its tables."""
-    package = Path(handbench.__file__).parent
+    package = Path(tables.__file__).parent
     sources = sorted(path for room in ("datasets", "hand") for path in (package / room).glob("*.py"))
     sources += [package / "schemas.py", package / "protocols.py", package / "faults.py"]
     if own is not None and not Path(own).is_relative_to(package):
