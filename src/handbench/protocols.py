@@ -43,6 +43,7 @@ class ReadContext:
         progress: told how far it is.
         faults: what is done about bad rows: stop at the first, or leave them out and count them.
         store: a folder where the tables of a dataset are kept once they are read; None reads anew.
+        mano: the user's own folder of ``MANO_RIGHT.pkl`` and ``MANO_LEFT.pkl``.
     """
 
     split: str | None = None
@@ -53,6 +54,7 @@ class ReadContext:
     progress: Progress = no_progress
     faults: Faults = field(default_factory=Faults)
     store: Path | None = None
+    mano: Path | None = None
 
 
 @dataclass

@@ -39,8 +39,8 @@ class Hands(Columns):
         intrinsics: (N, 3, 3) pixels.
         visible: (N, 21).
         occluded: (N, 21).
-        center: (N, 3) metres, of the mesh; of the joints where None.
-        extent: (N, 3) metres, of the mesh; of the joints where None.
+        center: (N, 3) metres, of the mesh; of the joints where None, and for hands whose extent is NaN.
+        extent: (N, 3) metres, of the mesh; of the joints where None, and for hands where it is NaN.
         subjects: the person.
         sequences: the recording.
         videos: the video.
@@ -181,12 +181,13 @@ def _hands(hands: Hands, setting: Setting, hashes: Mapping[str, str] | None) -> 
     if points is not None:
         # NaN is inside nothing, and so is a point behind the camera.
         columns["in_frame"] = ((points >= 0) & (points < hands.sizes[:, None])).all(axis=-1)
-    center, extent, of_what = hands.center, hands.extent, "mesh"
-    if extent is None and hands.joints_cam is not None:
-        of_what = "joints"
+    if hands.joints_cam is not None:
         center, extent = center_and_extent(hands.joints_cam)
-    if extent is not None:
-        columns |= {"center": center, "extent": extent, "extent_source": [of_what] * len(named)}
+        mesh: NDArray[np.bool_] = np.zeros(len(named), bool)
+        if hands.extent is not None and hands.center is not None:
+            mesh = np.asarray(np.isfinite(hands.extent).all(axis=1))
+            center[mesh], extent[mesh] = hands.center[mesh], hands.extent[mesh]
+        columns |= {"center": center, "extent": extent, "extent_source": np.where(mesh, "mesh", "joints").tolist()}
     table = _frame(columns, "hands", setting).sort("hand_id")
     twice = table.filter(pl.col("hand_id").is_duplicated())
     if twice.height:

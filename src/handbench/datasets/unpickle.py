@@ -55,6 +55,65 @@ class _Plain(pickle.Unpickler):
             raise pickle.UnpicklingError(f"an object of {module}.{name}, which is not plain data") from None
 
 
+class Inert:
+    """Stands for an object of a foreign class: its state is kept, and none of its code is ever run.
+
+    Attributes:
+        origin: module and name of the class.
+        state: what the class would have been given to restore the object; None where nothing was.
+    """
+
+    origin = ""
+    state: Any = None
+
+    def __new__(cls, *arguments: object) -> Inert:
+        """Make one, whatever the class would have been called with."""
+        return super().__new__(cls)
+
+    def __init__(self, *arguments: object) -> None:
+        """Keep nothing of what the class would have been called with."""
+
+    def __setstate__(self, state: object) -> None:
+        self.state = state
+
+
+def _inert_of_python_2(kind: Any, base: object, state: object) -> Any:
+    if not (isinstance(kind, type) and issubclass(kind, Inert)):
+        raise pickle.UnpicklingError("an object that is not plain data")
+    return kind()
+
+
+class _PlainOrInert(_Plain):
+    def __init__(self, raw: io.BytesIO, encoding: str, modules: tuple[str, ...]) -> None:
+        super().__init__(raw, encoding=encoding)
+        self.modules = modules
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Let through what arrays and containers need; classes of the modules named become :class:`Inert`."""
+        if (module, name) in (("copy_reg", "_reconstructor"), ("copyreg", "_reconstructor")):
+            return _inert_of_python_2
+        if (module, name) in (("__builtin__", "object"), ("builtins", "object")):
+            return object
+        if module.split(".")[0] in self.modules or module in self.modules:
+            return type("Inert", (Inert,), {"origin": f"{module}.{name}"})
+        return super().find_class(module, name)
+
+
+def load_with_inert(path: Path, what: str, modules: tuple[str, ...]) -> Any:
+    """Read a pickle that holds objects of some foreign modules besides plain data.
+
+    Args:
+        path: the file.
+        what: what it is, for errors.
+        modules: names of modules or packages whose classes become :class:`Inert`, without being imported.
+
+    Raises:
+        HandbenchError: as for :func:`load_pickle`.
+    """
+    raw = must_exist(path, what).read_bytes()
+    return _load(raw, path, what, lambda stream: _PlainOrInert(stream, "latin1", modules))
+
+
 def load_pickle(path: Path, what: str) -> Any:
     """Read a pickle of Python 2 or 3.
 
@@ -91,9 +150,14 @@ def load_npy(path: Path, what: str) -> Any:
     return content.item() if isinstance(content, np.ndarray) and content.ndim == 0 else content
 
 
-def _load(raw: bytes, path: Path, what: str) -> Any:
+def _load(
+    raw: bytes,
+    path: Path,
+    what: str,
+    reader: Callable[[io.BytesIO], pickle.Unpickler] = lambda stream: _Plain(stream, encoding="latin1"),
+) -> Any:
     try:
-        return _Plain(io.BytesIO(raw), encoding="latin1").load()
+        return reader(io.BytesIO(raw)).load()
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError) as error:
         reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
         raise HandbenchError(f"{path}: expected {what} as a plain pickle: {reason}") from None

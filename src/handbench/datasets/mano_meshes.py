@@ -1,0 +1,173 @@
+"""The meshes of datasets that ship MANO parameters instead of vertices, held against their joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handbench.datasets.guards import stop_or_note
+from handbench.datasets.mano import fingerprint, load_model
+from handbench.hand.geometry import Floats, center_and_extent
+from handbench.hand.mano import HandModel, pose_hands
+from handbench.protocols import ReadContext
+
+USERS: Final = ("interhand", "ho3d", "dexycb", "h2o", "arctic")
+"""The datasets that ship MANO parameters and no vertices."""
+
+_BLOCK: Final = 2_048
+
+
+def not_used(kind: str) -> str | None:
+    """What is to be said where ``--mano`` is given for a dataset that has no use for it."""
+    return None if kind in USERS else f"--mano is not used: {kind} ships no MANO parameters that it would need them for"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """MANO parameters of N hands, as their owner gives them.
+
+    Attributes:
+        sides: N times ``left`` or ``right``.
+        pose: (N, 48) rotation vectors, or the wrist's rotation vector and 45 coefficients of the components.
+        shape: (N, 10).
+        translation: (N, 3) metres.
+        rotation: (N, 3, 3) from the parameters' frame to the camera's.
+        origin: (N, 3) the place of that frame in the camera's: ``X_cam = rotation X + origin``, metres.
+        given: (N,) whether the owner gives any.
+        coefficients: whether ``pose`` holds coefficients of the components.
+        mean: whether the model's mean pose is to be added; None where the owner does not say, so that what
+            fits the joints better is taken.
+        mirrored_shape: see :func:`load_model`.
+    """
+
+    sides: NDArray[np.str_]
+    pose: Floats
+    shape: Floats
+    translation: Floats
+    rotation: Floats
+    origin: Floats
+    given: NDArray[np.bool_]
+    coefficients: bool = False
+    mean: bool | None = False
+    mirrored_shape: bool = True
+
+
+@dataclass(frozen=True)
+class Meshes:
+    """Where the meshes of N hands lie.
+
+    Attributes:
+        center: (N, 3) metres, camera frame; NaN where there is no mesh, or where it does not fit the joints.
+        extent: (N, 3) metres.
+        notes: what must be said of them.
+    """
+
+    center: Floats
+    extent: Floats
+    notes: list[str]
+
+
+def pose_parameters(
+    model: HandModel, parameters: Parameters, rows: NDArray[np.intp], mean: bool
+) -> tuple[Floats, Floats]:
+    """Vertices (n, 778, 3) and joints (n, 21, 3) of some rows, in the parameters' own frame, without translation."""
+    pose = parameters.pose[rows]
+    fingers = pose[:, 3:] @ model.components if parameters.coefficients else pose[:, 3:]
+    if mean:
+        fingers = fingers + model.mean_pose
+    return pose_hands(model, np.concatenate([pose[:, :3], fingers], axis=1), parameters.shape[rows])
+
+
+def fit_meshes(
+    source: str | Path, name: str, joints_cam: Floats, parameters: Parameters, limit: float, context: ReadContext
+) -> Meshes:
+    """Pose the meshes of a dataset and hold them against its joints.
+
+    Args:
+        source: what to call the data in an error.
+        name: the dataset's.
+        joints_cam: (N, 21, 3) the annotated joints, metres, NaN where not annotated.
+        parameters: of the same hands.
+        limit: metres that the joints of a mesh may lie from the annotated ones in the mean (tips, which are
+            defined in several ways, do not count); a hand beyond it keeps the extent of its joints.
+        context: ``mano`` is where the models are; ``force`` turns a stop into a note.
+
+    Raises:
+        HandbenchError: a model is missing, or most meshes lie far from the joints: the parameters or the model
+            are not what they are taken for.
+    """
+    assert context.mano is not None
+    count = len(joints_cam)
+    center, extent = np.full((count, 3), np.nan), np.full((count, 3), np.nan)
+    gap = np.full(count, np.nan)
+    added: dict[str, bool] = {}
+    done = 0
+    for side in sorted(set(parameters.sides[parameters.given].tolist())):
+        model = load_model(context.mano, side, mirrored_shape=parameters.mirrored_shape)
+        rows = np.flatnonzero(parameters.given & (parameters.sides == side))
+        added[side] = _mean_is_added(model, joints_cam, parameters, rows)
+        for start in range(0, len(rows), _BLOCK):
+            part = rows[start : start + _BLOCK]
+            vertices, joints = _in_camera(model, parameters, part, added[side])
+            center[part], extent[part] = center_and_extent(vertices)
+            gap[part] = _gaps(joints, joints_cam[part])
+            done += len(part)
+            context.progress(done, int(parameters.given.sum()), "posing MANO meshes")
+    known = np.isfinite(gap)
+    notes = []
+    if known.any() and np.median(gap[known]) > limit:
+        cause = (
+            f"MANO posed by the owner's parameters lies {1000 * np.median(gap[known]):.0f} mm from the annotated "
+            f"joints, expected at most {1000 * limit:.0f}: another model file, or parameters of another version"
+        )
+        notes.append(stop_or_note(source, cause, context))
+    good = known & (gap <= limit)
+    center[~good], extent[~good] = np.nan, np.nan
+    if good.any():
+        off = 1000 * float(np.mean(gap[good]))
+        notes.append(
+            f"{name}: centre and size of {int(good.sum())} of {count} hands are those of the MANO mesh posed by the "
+            f"owner's parameters, whose joints lie {off:.1f} mm from the annotated ones ({fingerprint(context.mano)})"
+        )
+    for reason, rest in (
+        ("the owner gives no parameters", ~parameters.given),
+        (f"the mesh lies more than {1000 * limit:.0f} mm from the joints", parameters.given & ~good),
+    ):
+        if rest.any():
+            notes.append(f"{name}: centre and size of {int(rest.sum())} hands are those of their joints: {reason}")
+    if parameters.mean is None and added:
+        said = ", ".join(f"{side} {'added' if mean else 'not added'}" for side, mean in added.items())
+        notes.append(f"{name}: MANO's mean pose, as fits the joints better: {said}")
+    return Meshes(center, extent, notes)
+
+
+def _in_camera(model: HandModel, parameters: Parameters, rows: NDArray[np.intp], mean: bool) -> tuple[Floats, Floats]:
+    places = pose_parameters(model, parameters, rows, mean)
+    shift = parameters.translation[rows][:, None]
+    turn, origin = parameters.rotation[rows], parameters.origin[rows][:, None]
+    vertices, joints = (np.einsum("nij,npj->npi", turn, points + shift) + origin for points in places)
+    return vertices, joints
+
+
+def _mean_is_added(model: HandModel, joints_cam: Floats, parameters: Parameters, rows: NDArray[np.intp]) -> bool:
+    if parameters.mean is not None:
+        return parameters.mean
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, min(64, len(rows))).astype(int))]
+    gaps = []
+    for mean in (False, True):
+        found = _gaps(_in_camera(model, parameters, some, mean)[1], joints_cam[some])
+        gaps.append(float(np.nanmedian(found)) if np.isfinite(found).any() else np.inf)
+    return gaps[1] < gaps[0]
+
+
+def _gaps(posed: Floats, annotated: Floats) -> Floats:
+    """(N,) mean distance of the joints that are no tips, metres; NaN where none is annotated."""
+    body = [joint for joint in range(21) if joint not in (4, 8, 12, 16, 20)]
+    distance = np.linalg.norm(posed[:, body] - annotated[:, body], axis=-1)
+    there = np.isfinite(distance)
+    total, number = np.where(there, distance, 0).sum(axis=1), there.sum(axis=1)
+    return np.asarray(np.divide(total, number, out=np.full(len(posed), np.nan), where=number > 0), np.float64)
