@@ -71,12 +71,14 @@ def _context(
     folder: RunFolder,
     keep_going: bool = False,
     cache: str | Path | bool = False,
+    mano: str | Path | None = None,
 ) -> ReadContext:
     if protocol not in ("paper", "released"):
         raise HandbenchError(f"--protocol {protocol!r}: protocols are paper and released")
     count = workers if workers is not None else os.cpu_count() or 1
     store = source_cache.user_folder() if cache is True else Path(cache) if cache else None
-    return ReadContext(split, protocol, folder.images, count, force, progress, Faults(keep_going), store)
+    own = Path(mano).expanduser() if mano is not None else None
+    return ReadContext(split, protocol, folder.images, count, force, progress, Faults(keep_going), store, own)
 
 
 def ask(
@@ -91,6 +93,7 @@ def ask(
     force: bool = False,
     keep_going: bool = False,
     cache: str | Path | bool = True,
+    mano: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Run:
     """Source → questions.
@@ -107,10 +110,11 @@ def ask(
         keep_going: leave bad rows of the source out and count them, instead of stopping at the first.
         cache: where the tables of a dataset are kept once they are read: a folder, True for the user's cache
             folder, False for nowhere.
+        mano: your own folder of ``MANO_RIGHT.pkl`` and ``MANO_LEFT.pkl``, for datasets that ship MANO parameters.
         progress: told how far it is.
     """
     folder = RunFolder(Path(out))
-    context = _context(split, protocol, workers, force, progress, folder, keep_going, cache)
+    context = _context(split, protocol, workers, force, progress, folder, keep_going, cache, mano)
     asking.ask(folder, task, data, context, Shard.parse(shard))
     return Run(folder)
 
@@ -179,6 +183,7 @@ def run(
     force: bool = False,
     keep_going: bool = False,
     cache: str | Path | bool = True,
+    mano: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Run:
     """Ask, answer, score and report; call it again to go on where it was broken off.
@@ -195,6 +200,7 @@ def run(
         force: go on where a guard would stop.
         keep_going: see :func:`ask`.
         cache: see :func:`ask`.
+        mano: see :func:`ask`.
         progress: told how far it is.
     """
     for name in [model] if isinstance(model, str) else model:
@@ -210,6 +216,7 @@ def run(
         force=force,
         keep_going=keep_going,
         cache=cache,
+        mano=mano,
         progress=progress,
     )
     answer(made, model, strategy=strategy, workers=workers, progress=progress)

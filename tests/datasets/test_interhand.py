@@ -179,29 +179,6 @@ def test_interacting_hands_by_option(made, tmp_path):
     assert with_both.frames["annotated"].sum() == 4
 
 
-def test_released_protocol_goes_by_capture_and_capture24(tmp_path):
-    made = recording()
-    made.add(24, 3, "0000_neutral", 900, right=RIGHT[20])
-    made.add(0, 9, "0000_neutral", 901, right=RIGHT[21])
-    made.add(0, 9, "0777_other", 902, right=RIGHT[22])
-    made.write(tmp_path)
-    released = context(split="paper-test", protocol="released")
-    source = read(spec(tmp_path), released)
-    # Captures 1, 2, 27 and 0 are not among 5 to 26; Capture24 has 0000_neutral alone.
-    assert set(source.hands["sequence"].cast(str)) == {f"{c}/0000_neutral" for c in (1, 2, 27, 0)}
-    train = read(spec(tmp_path), context(split="paper-train", protocol="released"))
-    assert set(train.hands["sequence"].cast(str)) == {f"{c}/0000_neutral" for c in (5, 6, 24)}
-
-
-def test_released_protocol_without_capture24(made, tmp_path):
-    made.write(tmp_path)
-    released = {"split": "paper-test", "protocol": "released"}
-    with pytest.raises(HandbenchError, match="Capture24, which is not here"):
-        read(spec(tmp_path), context(**released))
-    notes = read(spec(tmp_path), context(**released, force=True)).notes
-    assert any("Capture24" in note for note in notes)
-
-
 def test_cameras_by_option(made, tmp_path):
     made.write(tmp_path)
     source = read(spec(tmp_path, "?cameras=400012"), context(split="paper-test"))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from handbench.cli.app import app
-from handbench.cli.options import Force, Json, Protocol, Split
+from handbench.cli.options import Force, Json, Mano, Protocol, Split
 
 
 @app.command()
@@ -31,6 +31,7 @@ def describe(
     split: Split = None,
     protocol: Protocol = "paper",
     force: Force = False,
+    mano: Mano = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -38,7 +39,7 @@ def describe(
     from handbench.protocols import ReadContext
     from handbench.reports import description
 
-    context = ReadContext(split, protocol, force=force)
+    context = ReadContext(split, protocol, force=force, mano=mano)
     found = description.describe(targets, against=against, noise=noise, task=task, context=context)
     if as_json:
         print(json.dumps({name: frame.to_dicts() for name, frame in found.items()}))

@@ -38,6 +38,14 @@ Cache = Annotated[
     typer.Option("--cache", help="Where the tables of a dataset are kept once read.", show_default="user's cache"),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the dataset anew and keep nothing.")]
+Mano = Annotated[
+    Path | None,
+    typer.Option(
+        "--mano",
+        help="Your own folder of MANO_RIGHT.pkl and MANO_LEFT.pkl, for data that ship MANO parameters.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 Folder = Annotated[Path, typer.Argument(help="The run's folder.")]
 

@@ -16,6 +16,7 @@ from handbench.cli.options import (
     Force,
     Json,
     KeepGoing,
+    Mano,
     Models,
     NoCache,
     Out,
@@ -44,6 +45,7 @@ def run(
     keep_going: KeepGoing = False,
     cache: Cache = None,
     no_cache: NoCache = False,
+    mano: Mano = None,
     as_json: Json = False,
 ) -> None:
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
@@ -62,6 +64,7 @@ def run(
             force=force,
             keep_going=keep_going,
             cache=cache_folder(cache, no_cache),
+            mano=mano,
             progress=tell,
         )
     print_run(made, as_json)
@@ -80,6 +83,7 @@ def ask(
     keep_going: KeepGoing = False,
     cache: Cache = None,
     no_cache: NoCache = False,
+    mano: Mano = None,
     as_json: Json = False,
 ) -> None:
     """Source → questions."""
@@ -97,6 +101,7 @@ def ask(
             force=force,
             keep_going=keep_going,
             cache=cache_folder(cache, no_cache),
+            mano=mano,
             progress=tell,
         )
     manifest = made.manifest

@@ -39,8 +39,12 @@ class Hands(Columns):
         intrinsics: (N, 3, 3) pixels.
         visible: (N, 21).
         occluded: (N, 21).
-        center: (N, 3) metres, of the mesh; of the joints where None, and for hands whose extent is NaN.
-        extent: (N, 3) metres, of the mesh; of the joints where None, and for hands where it is NaN.
+        center: (N, 3) metres, of the mesh; of the joints where None.
+        extent: (N, 3) metres, of the mesh; of the joints where None.
+        by_mesh: (N,) whose ``center`` and ``extent`` are the mesh's, the others being of the joints; all where
+            None.
+        stand_in: (N, 21, 3) joints to give out instead of ``joints_cam``, which the guards look at and which
+            lie where the image shows them.
         subjects: the person.
         sequences: the recording.
         videos: the video.
@@ -63,6 +67,8 @@ class Hands(Columns):
     occluded: NDArray[np.bool_] | None = None
     center: Floats | None = None
     extent: Floats | None = None
+    by_mesh: NDArray[np.bool_] | None = None
+    stand_in: Floats | None = None
     subjects: Texts | None = None
     sequences: Texts | None = None
     videos: Texts | None = None
@@ -181,12 +187,16 @@ def _hands(hands: Hands, setting: Setting, hashes: Mapping[str, str] | None) -> 
     if points is not None:
         # NaN is inside nothing, and so is a point behind the camera.
         columns["in_frame"] = ((points >= 0) & (points < hands.sizes[:, None])).all(axis=-1)
-    if hands.joints_cam is not None:
-        center, extent = center_and_extent(hands.joints_cam)
+    joints = hands.joints_cam if hands.stand_in is None else hands.stand_in
+    if joints is not None:
+        center, extent = center_and_extent(joints)
         mesh: NDArray[np.bool_] = np.zeros(len(named), bool)
         if hands.extent is not None and hands.center is not None:
-            mesh = np.asarray(np.isfinite(hands.extent).all(axis=1))
+            mesh = np.ones(len(named), bool) if hands.by_mesh is None else hands.by_mesh
             center[mesh], extent[mesh] = hands.center[mesh], hands.extent[mesh]
+        columns |= {"joints_cam": joints}
+        if hands.stand_in is not None:
+            columns["intrinsics"] = None  # they would put the stand-ins elsewhere than the image shows the hand
         columns |= {"center": center, "extent": extent, "extent_source": np.where(mesh, "mesh", "joints").tolist()}
     table = _frame(columns, "hands", setting).sort("hand_id")
     twice = table.filter(pl.col("hand_id").is_duplicated())

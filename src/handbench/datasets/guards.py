@@ -28,6 +28,9 @@ children and for labels that put the wrist elsewhere."""
 MAJORITY: Final = 8
 """Fewer decided hands than this give no verdict on their side."""
 
+BY_FORCE: Final = "went on by force"
+"""How a note begins that tells of a stop that the user overrode."""
+
 _SAMPLE = 4096
 _PLAUSIBLE = 0.2
 _FLIPS: Final[dict[str, tuple[float, float, float]]] = {
@@ -98,7 +101,7 @@ def stop_or_note(source: str | Path, message: str, context: ReadContext) -> str:
     """
     if not context.force:
         raise HandbenchError(f"{source}: {message} (--force goes on all the same)")
-    return f"went on by force: {message}"
+    return f"{BY_FORCE}: {message}"
 
 
 def check(evidence: Evidence) -> Verdict:

@@ -3,6 +3,9 @@
 42 joints, right hand first, each finger from its tip, in world millimetres; ``X_cam = R (X_world - campos)``.
 The papers' splits are cut from the official train split (HandVQA, section 7.1): right hands seen by cameras
 400053 and 400064; subjects 5 to 26 for training and 1 to 4 for testing.
+
+The mesh is there as MANO parameters only (``InterHand2.6M_train_MANO_NeuralAnnot.json``).  With the user's own MANO
+files, centre and size of a hand are the posed mesh's; without, they are those of its joints.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from handbench.datasets import files
 from handbench.datasets.build import Hands, Setting, finish
-from handbench.datasets.guards import stop_or_note
+from handbench.datasets.guards import BY_FORCE, stop_or_note
 from handbench.datasets.interhand_files import (
     Cameras,
     Files,
@@ -27,6 +30,8 @@ from handbench.datasets.interhand_files import (
     read_images,
     read_world,
 )
+from handbench.datasets.interhand_mano import LIMIT, RELEASED_TURNS, parameters_of, read_fitted, released_joints
+from handbench.datasets.mano_meshes import Parameters, fit_meshes
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
@@ -43,7 +48,11 @@ _TEST_PEOPLE = tuple(str(number) for number in range(1, 5))
 _TRAIN_PEOPLE = tuple(str(number) for number in range(5, 27))
 _RELEASED_SEQUENCES = 40
 _METRES = 1e-3
-_BY_JOINTS = "centre and size of a hand are those of its joints; the paper takes the MANO mesh"
+_BY_JOINTS = "centre and size of a hand are those of its joints; the paper takes the MANO mesh (--mano)"
+_RELEASED = (
+    "protocol released: MANO joints without the camera's pose, turned by a fixed angle for each camera, and the extent "
+    "along the world's axes; the joints lie near their images only, so no camera is given"
+)
 
 
 @dataset(NAME)
@@ -56,8 +65,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
     Args:
         spec: the folder that holds ``images/`` and ``annotations/``.
         context: split ``train``, ``val``, ``test``, ``paper-train`` or ``paper-test`` (where train is there,
-            the default).  Protocol ``paper`` divides the papers' splits by subject; ``released`` by capture,
-            in the sequences named like the first 40 of Capture24, as the released code does.
+            the default).  Protocol ``paper`` divides the papers' splits by subject.  ``released`` does all as the
+            released code: by capture, in the sequences named like the first 40 of Capture24, right hands whatever
+            else is in the image, MANO joints turned by a fixed angle; it needs ``mano``.
 
     Raises:
         HandbenchError: a file is missing or damaged, nothing is left, or a guard failed.
@@ -65,6 +75,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     root = files.folder(spec)
     split, where = _choose_split(root, context.split)
     paper = split in PAPER_IMAGES
+    released = paper and context.protocol == "released"
     options = Options(spec)
     wanted = options.choice("hands", "right", ("right", "left", "both"))
     sides = ("right", "left") if wanted == "both" else (wanted,)
@@ -72,21 +83,28 @@ def read(spec: Spec, context: ReadContext) -> Source:
     interacting = options.flag("interacting", default=not paper)
     hashed = options.flag("hash", default=True)
     options.done()
+    if released:
+        _check_released(spec, context, wanted, cameras)
 
     context.progress(0, None, "reading annotations")
     rows, alone = read_images(where.data, context.faults)
     left = Selection(rows, alone)
-    notes = [f"{NAME}: {_BY_JOINTS}"]
+    notes = [f"{NAME}: {_BY_JOINTS}"] if context.mano is None else []
     if paper:
         notes += _keep_people(left, split, where.data, context)
     if cameras:
         left.keep("other camera", pl.col("camera").is_in(cameras.split(",")))
     kinds = [*sides, "interacting"] if interacting else list(sides)
-    left.keep("other kind of hand", pl.col("hand_type").is_in(kinds))
-    left.keep("kind of hand not valid", pl.col("hand_type_valid") != 0)
+    if not released:
+        left.keep("other kind of hand", pl.col("hand_type").is_in(kinds))
+        left.keep("kind of hand not valid", pl.col("hand_type_valid") != 0)
     world, views = read_world(where.joints, context.faults), read_cameras(where.camera)
     left.match("no 3D joints of the frame", world.index, ("capture", "frame_idx"))
     left.match("no camera of the image", views.index, ("capture", "camera"))
+    fitted = read_fitted(where.mano) if context.mano is not None else None
+    if released and fitted is not None:
+        known = fitted.index.filter(pl.col("side") == "right").select("capture", "frame_idx")
+        left.match("no MANO parameters of the hand", known, ("capture", "frame_idx"))
     left.rows = left.rows.with_columns(
         image=pl.lit(f"{where.images}/" if where.images else "") + pl.col("file_name"),
         sequence=pl.col("capture") + "/" + pl.col("seq_name"),
@@ -94,10 +112,47 @@ def read(spec: Spec, context: ReadContext) -> Source:
     left.keep("no image", pl.Series(files.existing(root, left.rows["image"].to_list())))
     left.refuse_empty(where.data, f"the split {split}")
 
-    hands, unseen = _hands(left.rows, sides, world, views, where.data)
+    hands, rows, unseen = _hands(left.rows, sides, world, views, where.data, labelled=not released)
     left.count("hand without annotated joint", unseen)
+    if fitted is not None:
+        notes += _pose(hands, parameters_of(fitted, rows, views), rows, where.data, context, released)
     setting = Setting(NAME, split, root, where.data, context, hashed, left.skipped, notes, PAPER_IMAGES)
     return finish(hands, setting)
+
+
+def _check_released(spec: Spec, context: ReadContext, hands: str, cameras: str) -> None:
+    """Refuse what the released code cannot do."""
+    if context.mano is None:
+        raise HandbenchError(
+            f"{spec}: --protocol released poses MANO as the released code does; give the folder of your own "
+            "MANO_RIGHT.pkl with --mano DIR"
+        )
+    others = set(cameras.split(",")) - set(RELEASED_TURNS)
+    if hands != "right" or others:
+        raise HandbenchError(
+            f"{spec}: --protocol released knows right hands and the cameras {', '.join(RELEASED_TURNS)} alone"
+        )
+
+
+def _pose(
+    hands: Hands,
+    parameters: Parameters,
+    rows: pl.DataFrame,
+    source: Path,
+    context: ReadContext,
+    released: bool,
+) -> list[str]:
+    """Give the hands their meshes, or their joints as the released code has them; what must be said of it."""
+    assert hands.joints_cam is not None
+    assert context.mano is not None
+    meshes = fit_meshes(source, NAME, hands.joints_cam, parameters, LIMIT, context)
+    hands.center, hands.extent, hands.by_mesh = meshes.center, meshes.extent, meshes.found
+    if not released:
+        return meshes.notes
+    places = np.nan_to_num(np.nanmean(hands.joints_cam, axis=1))
+    hands.stand_in, hands.extent = released_joints(context.mano, parameters, rows["camera"].to_numpy(), places)
+    hands.center, hands.by_mesh = places, np.ones(rows.height, bool)
+    return [*(note for note in meshes.notes if note.startswith(BY_FORCE)), f"{NAME}: {_RELEASED}"]
 
 
 def _choose_split(root: Path, asked: str | None) -> tuple[str, Files]:
@@ -127,8 +182,13 @@ def _keep_people(left: Selection, split: str, source: Path, context: ReadContext
     return []
 
 
-def _hands(rows: pl.DataFrame, sides: tuple[str, ...], world: World, views: Cameras, source: Path) -> tuple[Hands, int]:
-    """Every annotated hand in its camera, and how many hands had not one annotated joint."""
+def _hands(
+    rows: pl.DataFrame, sides: tuple[str, ...], world: World, views: Cameras, source: Path, labelled: bool
+) -> tuple[Hands, pl.DataFrame, int]:
+    """Every annotated hand in its camera, the row of each with its side, and how many had not one annotated joint.
+
+    ``labelled`` tells whether a hand counts by its label; else it counts wherever it has a joint.
+    """
     frame, view = rows["world"].to_numpy(), rows["view"].to_numpy()
     valid = flags(rows["joint_valid"], 42, source) & world.valid[frame]
     picked: list[NDArray[np.intp]] = []
@@ -136,23 +196,24 @@ def _hands(rows: pl.DataFrame, sides: tuple[str, ...], world: World, views: Came
     unseen = 0
     for side in sides:
         order = list(ORDERS[f"interhand-{side}"])
-        labelled = rows["hand_type"].is_in([side, "interacting"]).to_numpy()
+        mine = rows["hand_type"].is_in([side, "interacting"]).to_numpy() | (not labelled)
         seen = valid[:, order].any(axis=1)
-        pick = np.flatnonzero(labelled & seen)
-        unseen += int((labelled & ~seen).sum())
+        pick = np.flatnonzero(mine & seen)
+        unseen += int((mine & ~seen).sum())
         raw = world.joints[frame[pick]][:, order]
         raw[~valid[pick][:, order]] = np.nan
         picked.append(pick)
         raws.append(raw)
     pick, raw = np.concatenate(picked), np.concatenate(raws)
-    row, view = rows[pick], view[pick]
+    named = [side for side, part in zip(sides, picked, strict=True) for _ in part]
+    row, view = rows[pick].with_columns(side=pl.Series(named, dtype=pl.String)), view[pick]
     turned = np.einsum("nij,npj->npi", views.rotation[view], raw - views.position[view][:, None])
     boxes = np.array(row["bbox"].to_list(), np.float64).reshape(-1, 4)
     boxes[:, 2:] += boxes[:, :2]
     hands = Hands(
         images=row["image"].to_list(),
         keys=[files.stem(name) for name in row["file_name"]],
-        sides=[side for side, part in zip(sides, picked, strict=True) for _ in part],
+        sides=named,
         clusters=(row["sequence"] + "/" + row["frame_idx"].cast(pl.String)).to_list(),
         sizes=row.select("width", "height").to_numpy(),
         joints_cam=turned * _METRES,
@@ -168,4 +229,4 @@ def _hands(rows: pl.DataFrame, sides: tuple[str, ...], world: World, views: Came
         raw=raw,
         boxes=boxes,
     )
-    return hands, unseen
+    return hands, row, unseen

@@ -70,6 +70,11 @@ class Files:
         return self.data.with_name(self.data.name.replace("_data.json", "_camera.json"))
 
     @property
+    def mano(self) -> Path:
+        """MANO parameters of each frame in the world, where the owner's are there."""
+        return self.data.with_name(self.data.name.replace("_data.json", "_MANO_NeuralAnnot.json"))
+
+    @property
     def joints(self) -> Path:
         """World joints of each frame."""
         return self.data.with_name(self.data.name.replace("_data.json", "_joint_3d.json"))

@@ -21,9 +21,9 @@ USERS: Final = ("interhand", "ho3d", "dexycb", "h2o", "arctic")
 _BLOCK: Final = 2_048
 
 
-def not_used(kind: str) -> str | None:
+def not_used(kind: str) -> list[str]:
     """What is to be said where ``--mano`` is given for a dataset that has no use for it."""
-    return None if kind in USERS else f"--mano is not used: {kind} ships no MANO parameters that it would need them for"
+    return [] if kind in USERS else [f"--mano is not used: {kind} has no meshes that MANO would have to be posed for"]
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,15 @@ class Meshes:
     """Where the meshes of N hands lie.
 
     Attributes:
-        center: (N, 3) metres, camera frame; NaN where there is no mesh, or where it does not fit the joints.
+        center: (N, 3) metres, camera frame.
         extent: (N, 3) metres.
+        found: (N,) which hands have a mesh that fits their joints; the others have 0 in the two above.
         notes: what must be said of them.
     """
 
     center: Floats
     extent: Floats
+    found: NDArray[np.bool_]
     notes: list[str]
 
 
@@ -102,7 +104,7 @@ def fit_meshes(
     """
     assert context.mano is not None
     count = len(joints_cam)
-    center, extent = np.full((count, 3), np.nan), np.full((count, 3), np.nan)
+    center, extent = np.zeros((count, 3)), np.zeros((count, 3))
     gap = np.full(count, np.nan)
     added: dict[str, bool] = {}
     done = 0
@@ -126,7 +128,7 @@ def fit_meshes(
         )
         notes.append(stop_or_note(source, cause, context))
     good = known & (gap <= limit)
-    center[~good], extent[~good] = np.nan, np.nan
+    center[~good], extent[~good] = 0, 0
     if good.any():
         off = 1000 * float(np.mean(gap[good]))
         notes.append(
@@ -142,7 +144,7 @@ def fit_meshes(
     if parameters.mean is None and added:
         said = ", ".join(f"{side} {'added' if mean else 'not added'}" for side, mean in added.items())
         notes.append(f"{name}: MANO's mean pose, as fits the joints better: {said}")
-    return Meshes(center, extent, notes)
+    return Meshes(center, extent, good, notes)
 
 
 def _in_camera(model: HandModel, parameters: Parameters, rows: NDArray[np.intp], mean: bool) -> tuple[Floats, Floats]:

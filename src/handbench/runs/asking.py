@@ -51,7 +51,17 @@ def asked(task_spec: str, options: Any, data: str, context: ReadContext, shard: 
         "split": context.split or "",
         "protocol": context.protocol,
         "shard": f"{shard.number}/{shard.of}",
+        **_mano(context),
     }
+
+
+def _mano(context: ReadContext) -> dict[str, str]:
+    """What the user's own MANO files hold, where they are given."""
+    if context.mano is None:
+        return {}
+    from handbench.datasets.mano import fingerprint
+
+    return {"mano": fingerprint(context.mano)}
 
 
 def source_table(options: Any) -> str | None:
@@ -183,12 +193,12 @@ def _why(source: Source) -> str:
 
 
 def _same_or_refuse(folder: RunFolder, there: dict[str, Any], wanted: dict[str, Any]) -> None:
-    differing = [key for key in wanted if there.get(key) != wanted[key]]
+    differing = [key for key in {**wanted, **there} if there.get(key) != wanted.get(key)]
     if differing:
         first = differing[0]
         raise HandbenchError(
             f"{folder.root}: holds the questions of another run: {first} is {there.get(first)!r} there and "
-            f"{wanted[first]!r} here; take another folder with -o"
+            f"{wanted.get(first)!r} here; take another folder with -o"
         )
 
 

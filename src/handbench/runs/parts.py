@@ -26,6 +26,10 @@ def load_source(text: str, context: ReadContext) -> Source:
     source = source_cache.load(spec, context, reader)
     if source.incomplete and not context.faults.keep_going:
         raise HandbenchError(source.incomplete[0])
+    if context.mano is not None:
+        from handbench.datasets.mano_meshes import not_used
+
+        source.notes += not_used(spec.kind)
     return source
 
 
