@@ -5,6 +5,9 @@ Read from the owner's processed splits: ``splits/p1_val.npy`` holds, for each se
 of the images; ``meta/misc.json`` the cameras and by how much image numbers run ahead of frames.  The joints
 are MANO's, followed by the tips.  View 0, the head-mounted camera, has a lens that no pinhole describes and
 is not read.
+
+The mesh is there as MANO parameters in the world (``params``) and the cameras' poses (``world2cam``).  With the
+user's own MANO files it gives the hand's centre and size.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import polars as pl
 
 from handbench.datasets import files, json_files
 from handbench.datasets.build import Hands, Setting, finish
+from handbench.datasets.mano_meshes import LIMIT, Parameters, give_meshes
 from handbench.datasets.selection import Selection
 from handbench.datasets.unpickle import load_npy
 from handbench.errors import HandbenchError
@@ -73,8 +77,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
             continue
         subject = str(sequence).split("/")[0]
         lens, sizes, offset = _subject(misc_path, misc, subject)
+        poses = _poses(misc_path, misc, subject) if context.mano is not None else None
         for side in ("right", "left") if wanted == "both" else (wanted,):
-            parts.append(_pick(path, record, rows, side, lens, sizes, offset))
+            parts.append(_pick(path, record, rows, side, lens, sizes, offset, poses))
     for part in parts:
         left.count("hand not valid", int(part.pop("invalid")))
     if not any(len(part["side"]) for part in parts):
@@ -98,7 +103,21 @@ def read(spec: Spec, context: ReadContext) -> Source:
         order="mano",
         raw=joined["joints"],
     )
-    return finish(hands, Setting(NAME, split, root, path, context, hashed, left.skipped))
+    notes = []
+    if context.mano is not None:
+        parameters = Parameters(
+            sides=joined["side"],
+            pose=joined["mano"][:, :48],
+            shape=joined["mano"][:, 48:58],
+            translation=joined["mano"][:, 58:],
+            rotation=joined["pose"][:, :, :3],
+            origin=joined["pose"][:, :, 3],
+            given=np.isfinite(joined["mano"]).all(axis=1),
+            mean=None,
+            mirrored_shape=None,
+        )
+        notes = give_meshes(hands, path, NAME, parameters, LIMIT, context)
+    return finish(hands, Setting(NAME, split, root, path, context, hashed, left.skipped, notes))
 
 
 def _list_images(path: Path, names: Any) -> Selection:
@@ -127,7 +146,32 @@ def _subject(path: Path, misc: Any, subject: str) -> tuple[Any, Any, int]:
         ) from None
 
 
-def _pick(path: Path, record: Any, rows: pl.DataFrame, side: str, lens: Any, sizes: Any, offset: int) -> dict[str, Any]:
+def _poses(path: Path, misc: Any, subject: str) -> Any:
+    """(8, 3, 4) world to camera of a subject's cameras."""
+    try:
+        return np.asarray(misc[subject]["world2cam"], np.float64).reshape(8, 4, 4)[:, :3]
+    except (KeyError, TypeError, ValueError):
+        raise HandbenchError(f"{path}: {subject}: expected world2cam of 8 cameras, 4 x 4 each") from None
+
+
+def _mano(path: Path, sequence: str, record: Any, side: str, frames: int) -> Any:
+    """(frames, 61) rotation, pose, shape and translation of a side in the world."""
+    try:
+        given = record["params"]
+        parts = [
+            np.asarray(given[f"{name}_{side[0]}"], np.float64).reshape(frames, length)
+            for name, length in (("rot", 3), ("pose", 45), ("shape", 10), ("trans", 3))
+        ]
+        return np.concatenate(parts, axis=1)
+    except (KeyError, TypeError, ValueError):
+        raise HandbenchError(
+            f"{path}: {sequence}: expected params with rot, pose, shape and trans of each hand and frame"
+        ) from None
+
+
+def _pick(
+    path: Path, record: Any, rows: pl.DataFrame, side: str, lens: Any, sizes: Any, offset: int, poses: Any
+) -> dict[str, Any]:
     """What one sequence holds of one side, at the images listed."""
     sequence = rows["sequence"][0]
     view, frame = rows["view"].to_numpy(), rows["number"].to_numpy() - offset
@@ -150,7 +194,10 @@ def _pick(path: Path, record: Any, rows: pl.DataFrame, side: str, lens: Any, siz
     mine = usable & (right if side == "right" else left)
     joints, points = joints[frame, view][mine], points[frame, view][mine]
     view = view[mine] - 1
-    return {
+    posed = {}
+    if poses is not None:
+        posed = {"mano": _mano(path, sequence, record, side, shape[0])[frame[mine]], "pose": poses[view]}
+    return posed | {
         "invalid": (~mine).sum(),
         "image": rows["image"].to_numpy()[mine],
         "sequence": rows["sequence"].to_numpy()[mine],

@@ -3,12 +3,17 @@
 ``20200709-subject-01/20200709_141754/836212060125/labels_000000.npz`` with ``joint_3d`` (1, 21, 3) in metres,
 the camera's frame (OpenCV axes, our order), beside ``color_000000.jpg`` of 640 x 480; all -1 where there is
 no label.  The side is in each sequence's ``meta.yml``, the cameras are in ``calibration/intrinsics``.
+
+The mesh is there as ``pose_m``: the wrist's rotation vector, 45 coefficients of MANO's pose components and the
+translation; the shape is the person's, in ``calibration/mano_...``.  It was fitted with the official left hand, whose
+shape basis is not mirrored.
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +23,7 @@ import polars as pl
 from handbench.datasets import files
 from handbench.datasets.build import Hands, Setting, finish
 from handbench.datasets.guards import is_placeholder, stop_or_note
+from handbench.datasets.mano_meshes import LIMIT, Parameters, camera_frame, give_meshes
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
@@ -86,7 +92,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     root = files.folder(spec)
     notes: list[str] = []
     views = _views(root, division, split, context, notes)
-    left, joints = _read_views(root, views, every, context)
+    left, joints, posed = _read_views(root, views, every, context)
     left.refuse_empty(root, f"the split {split}")
 
     rows = left.rows
@@ -107,8 +113,48 @@ def read(spec: Spec, context: ReadContext) -> Source:
         numbers=rows["frame"],
         raw=raw,
     )
+    if context.mano is not None:
+        parameters = _parameters(root, rows, posed[rows["row"].to_numpy()], hands.sides)
+        notes += give_meshes(hands, root, NAME, parameters, LIMIT, context)
     named = split if split == "all" else f"{division}_{split}"
     return finish(hands, Setting(NAME, named, root, root, context, hashed, left.skipped, notes))
+
+
+def _parameters(root: Path, rows: pl.DataFrame, posed: Floats, sides: Sequence[str]) -> Parameters:
+    """MANO parameters of each hand; ``posed`` is (N, 51), 0 where there are none."""
+    shapes = {sequence: _shape(root, sequence) for sequence in rows["sequence"].unique()}
+    rotation, origin = camera_frame(rows.height)
+    return Parameters(
+        sides=np.array(sides),
+        pose=posed[:, :48],
+        shape=np.stack([shapes[sequence] for sequence in rows["sequence"]]),
+        translation=posed[:, 48:],
+        rotation=rotation,
+        origin=origin,
+        given=np.asarray((posed != 0).any(axis=1)),
+        coefficients=True,
+        mean=True,
+        mirrored_shape=False,
+    )
+
+
+def _shape(root: Path, sequence: str) -> Floats:
+    """The 10 shape coefficients of the hand of a sequence."""
+    meta = root / sequence / "meta.yml"
+    text = files.must_exist(meta, "the sequence's meta.yml").read_text(errors="replace")
+    match = re.search(r"^mano_calib:\s*(?:-|\[)\s*'?([\w-]+)", text, re.MULTILINE)
+    if not match:
+        raise HandbenchError(f"{meta}: expected mano_calib with the name of the hand's shape")
+    path = root / "calibration" / f"mano_{match[1]}" / "mano.yml"
+    lines = files.must_exist(path, "the hand's shape").read_text(errors="replace")
+    block = re.search(r"^betas:\s*\n((?:[ \t]*-[ \t]+[-+.\deE]+[ \t]*\n?)+)", lines, re.MULTILINE)
+    try:
+        numbers = np.array(re.findall(r"-[ \t]+([-+.\deE]+)", block[1]) if block else [], np.float64)
+    except ValueError:
+        numbers = np.zeros(0)
+    if numbers.shape != (10,) or not np.isfinite(numbers).all():
+        raise HandbenchError(f"{path}: expected 10 numbers under betas")
+    return numbers
 
 
 def _views(root: Path, division: str, split: str, context: ReadContext, notes: list[str]) -> list[tuple[str, str]]:
@@ -139,19 +185,23 @@ def _views(root: Path, division: str, split: str, context: ReadContext, notes: l
     return chosen
 
 
-def _read_views(root: Path, views: list[tuple[str, str]], every: int, context: ReadContext) -> tuple[Selection, Floats]:
-    """A row for each labelled frame, and its joints (N, 21, 3)."""
-    joints, rows = [np.zeros((0, 21, 3))], []
+def _read_views(
+    root: Path, views: list[tuple[str, str]], every: int, context: ReadContext
+) -> tuple[Selection, Floats, Floats]:
+    """A row for each labelled frame, its joints (N, 21, 3), and its MANO parameters (N, 51), 0 where there are none."""
+    joints, posed, rows = [np.zeros((0, 21, 3))], [np.zeros((0, 51))], []
     for number, (sequence, serial) in enumerate(views):
         context.progress(number, len(views), "reading annotations")
         for path in sorted((root / sequence / serial).glob("labels_*.npz")):
             match = re.fullmatch(r"labels_(\d{6})", path.stem)
             if match and int(match[1]) % every == 0:
                 try:
-                    joints.append(_label(path)[None])
+                    points, pose = _label(path, posed=context.mano is not None)
                 except HandbenchError as error:
                     context.faults.bad(error)
                     continue
+                joints.append(points[None])
+                posed.append(pose[None])
                 image = f"{sequence}/{serial}/color_{match[1]}.jpg"
                 rows.append((sequence, serial, int(match[1]), image))
     schema = {"sequence": pl.String, "serial": pl.String, "frame": pl.Int64, "image": pl.String}
@@ -160,19 +210,23 @@ def _read_views(root: Path, views: list[tuple[str, str]], every: int, context: R
     labelled = ~is_placeholder(points).all(axis=1)
     left.keep("hand not annotated", pl.Series(labelled, dtype=pl.Boolean))
     left.keep("no image", pl.Series(files.existing(root, left.rows["image"].to_list()), dtype=pl.Boolean))
-    return left, points
+    return left, points, np.concatenate(posed)
 
 
-def _label(path: Path) -> Floats:
+def _label(path: Path, posed: bool) -> tuple[Floats, Floats]:
+    """Joints (21, 3) and, if asked for, MANO parameters (51)."""
     files.must_exist(path, "the labels of one frame")
     try:
         with np.load(path, allow_pickle=False) as content:
             joints = np.asarray(content["joint_3d"], np.float64)
+            pose = np.asarray(content["pose_m"], np.float64).ravel() if posed else np.zeros(51)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise HandbenchError(f"{path}: expected labels with joint_3d: {str(error)[:120]}") from None
+        raise HandbenchError(f"{path}: expected labels with joint_3d and pose_m: {str(error)[:120]}") from None
     if joints.size != 63 or not np.isfinite(joints).all():
         raise HandbenchError(f"{path}: joint_3d must be 1 x 21 x 3 finite numbers")
-    return joints.reshape(21, 3)
+    if pose.shape != (51,) or not np.isfinite(pose).all():
+        raise HandbenchError(f"{path}: pose_m must be 1 x 51 finite numbers")
+    return joints.reshape(21, 3), pose
 
 
 def _side(path: Path) -> str:

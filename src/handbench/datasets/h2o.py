@@ -4,6 +4,9 @@
 the right one, in metres in the camera's frame (OpenCV axes, our order).  ``rgb/000000.png`` or ``.jpg`` is
 the image and ``cam_intrinsics.txt`` the camera: fx fy cx cy width height.  ``cam4`` is on the head.
 
+The mesh is there as ``hand_pose_MANO/000000.txt``: for each hand a flag, 3 numbers of translation, 48 of pose and 10 of
+shape of MANO.  Whether the mean pose belongs to them is told from the joints: users of the data disagree.
+
 Clips are the rows of the owner's lists ``action_labels/action_train.txt`` and so on, where they are there; else
 the runs of frames that have one number in ``cam4/action_label/000000.txt``.
 """
@@ -11,6 +14,7 @@ the runs of frames that have one number in ``cam4/action_label/000000.txt``.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -22,6 +26,7 @@ from handbench import tables
 from handbench.datasets import clips, files
 from handbench.datasets.build import Hands, Setting, finish
 from handbench.datasets.clips import Segment
+from handbench.datasets.mano_meshes import LIMIT, Parameters, camera_frame, give_meshes
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
@@ -86,7 +91,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
     left.keep("hand not annotated", pl.col("flag"))
     if acted.is_empty():
         left.refuse_empty(root, f"the split {split}")
-    source = _hands(left, numbers, lenses, Setting(NAME, split, root, root, context, hashed, left.skipped))
+    setting = Setting(NAME, split, root, root, context, hashed, left.skipped)
+    source = _hands(left, numbers, lenses, setting)
     return clips.join_clips(source, acted, shots, hashed, context) if acted.height else source
 
 
@@ -118,7 +124,34 @@ def _hands(left: Selection, numbers: Floats, lenses: Floats, setting: Setting) -
         annotated=(numbers[row][:, [0, 64]] != 0).all(axis=1),
         raw=joints,
     )
+    if setting.context.mano is not None:
+        parameters = _parameters(setting.root, rows, setting.context)
+        notes = give_meshes(hands, setting.root, NAME, parameters, LIMIT, setting.context)
+        setting = replace(setting, notes=[*setting.notes, *notes])
     return finish(hands, setting)
+
+
+def _parameters(root: Path, rows: pl.DataFrame, context: ReadContext) -> Parameters:
+    """MANO parameters of each hand; none where the frame has no such file."""
+    numbers = np.zeros((rows.height, 62))
+    for row, (path, frame, start) in enumerate(rows.select("path", "frame", "start").iter_rows()):
+        if row % 1024 == 0:
+            context.progress(row, rows.height, "reading MANO parameters")
+        file = root / path / "hand_pose_MANO" / f"{frame}.txt"
+        if file.is_file():
+            numbers[row] = _numbers(file, 124)[62 * (start // 64) :][:62]
+    rotation, origin = camera_frame(rows.height)
+    return Parameters(
+        sides=rows["side"].to_numpy(),
+        pose=numbers[:, 4:52],
+        shape=numbers[:, 52:],
+        translation=numbers[:, 1:4],
+        rotation=rotation,
+        origin=origin,
+        given=np.asarray(numbers[:, 0] != 0),
+        mean=None,
+        mirrored_shape=None,
+    )
 
 
 def _clips(root: Path, split: str, shots: pl.DataFrame, left: Selection) -> pl.DataFrame:

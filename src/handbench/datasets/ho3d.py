@@ -4,6 +4,9 @@
 ``train.txt`` and ``evaluation.txt``.  ``handJoints3D`` are 21 joints in metres, OpenGL axes, MANO's joints
 followed by the tips; right hands alone.  Images are 640 x 480.  The pickles of the evaluation hold the wrist
 alone; its joints are in ``evaluation_xyz.json``, where the owner's later release is there.
+
+The mesh is there as ``handPose`` (absolute rotation vectors), ``handBeta`` and ``handTrans`` of MANO, also in OpenGL
+axes; with the user's own MANO files it gives the hand's centre and size.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import polars as pl
 
 from handbench.datasets import files, json_files
 from handbench.datasets.build import Hands, Setting, finish
+from handbench.datasets.mano_meshes import LIMIT, Parameters, give_meshes
 from handbench.datasets.selection import Selection
 from handbench.datasets.unpickle import load_pickle
 from handbench.errors import HandbenchError
@@ -55,6 +59,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     rows = []
     joints: list[Floats] = []
     cameras: list[Floats] = []
+    posed: list[Floats | None] = []
     skipped: dict[str, int] = {}
     for row, (sequence, frame) in enumerate(names):
         if row % 256 == 0:
@@ -70,6 +75,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
             continue
         joints.append(found[0])
         cameras.append(found[1])
+        posed.append(found[2])
         rows.append((sequence, frame, _image(root, split, sequence, frame)))
     schema = {"sequence": pl.String, "frame": pl.String, "image": pl.String}
     left = Selection(pl.DataFrame(rows, schema=schema, orient="row").with_row_index("row"), skipped)
@@ -94,7 +100,26 @@ def read(spec: Spec, context: ReadContext) -> Source:
         order="mano",
         raw=raw,
     )
-    return finish(hands, Setting(NAME, split, root, root / split, context, hashed, left.skipped))
+    notes = []
+    if context.mano is not None:
+        parameters = _parameters([posed[row] for row in pick])
+        notes = give_meshes(hands, root / split, NAME, parameters, LIMIT, context)
+    return finish(hands, Setting(NAME, split, root, root / split, context, hashed, left.skipped, notes))
+
+
+def _parameters(given: list[Floats | None]) -> Parameters:
+    """MANO parameters of each hand: 48 of pose, 10 of shape, 3 of translation; NaN where there are none."""
+    numbers = np.array([np.zeros(61) if row is None else row for row in given]).reshape(-1, 61)
+    count = len(numbers)
+    return Parameters(
+        sides=np.full(count, "right"),
+        pose=numbers[:, :48],
+        shape=numbers[:, 48:58],
+        translation=numbers[:, 58:],
+        rotation=np.tile(np.diag(_FROM_OPENGL), (count, 1, 1)),
+        origin=np.zeros((count, 3)),
+        given=np.array([row is not None for row in given], bool),
+    )
 
 
 def _names(root: Path, split: str) -> list[tuple[str, str]]:
@@ -120,8 +145,8 @@ def _later_release(root: Path, split: str, rows: int) -> Floats | None:
     return joints
 
 
-def _annotation(path: Path, joints: Any) -> tuple[Floats, Floats] | str:
-    """Joints (21, 3) as in the file and camera (3, 3), or why there are none."""
+def _annotation(path: Path, joints: Any) -> tuple[Floats, Floats, Floats | None] | str:
+    """Joints (21, 3) as in the file, camera (3, 3) and MANO parameters (61), or why there are no joints."""
     if not path.is_file():
         return "no annotation file"
     content = load_pickle(path, "one frame's annotation")
@@ -138,7 +163,17 @@ def _annotation(path: Path, joints: Any) -> tuple[Floats, Floats] | str:
         return "wrist alone annotated"
     if joints.shape != (21, 3) or camera.shape != (3, 3) or not np.isfinite(joints).all():
         raise HandbenchError(f"{path}: expected handJoints3D of 21 x 3 and camMat of 3 x 3 finite numbers")
-    return joints, camera
+    return joints, camera, _mano(content)
+
+
+def _mano(content: dict[str, Any]) -> Floats | None:
+    """Pose, shape and translation in one row, None where not all of them are there."""
+    parts = [content.get(name) for name in ("handPose", "handBeta", "handTrans")]
+    try:
+        row = np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
+    except (TypeError, ValueError):
+        return None
+    return row if row.shape == (61,) and np.isfinite(row).all() else None
 
 
 def _image(root: Path, split: str, sequence: str, frame: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from handbench.datasets.build import Hands
 from handbench.datasets.guards import stop_or_note
 from handbench.datasets.mano import fingerprint, load_model
 from handbench.hand.geometry import Floats, center_and_extent
@@ -17,6 +18,9 @@ from handbench.protocols import ReadContext
 
 USERS: Final = ("interhand", "ho3d", "dexycb", "h2o", "arctic")
 """The datasets that ship MANO parameters and no vertices."""
+
+LIMIT: Final = 0.01
+"""Metres that a mesh's joints may lie from annotated joints that were made by posing MANO."""
 
 _BLOCK: Final = 2_048
 
@@ -41,7 +45,7 @@ class Parameters:
         coefficients: whether ``pose`` holds coefficients of the components.
         mean: whether the model's mean pose is to be added; None where the owner does not say, so that what
             fits the joints better is taken.
-        mirrored_shape: see :func:`load_model`.
+        mirrored_shape: see :func:`load_model`; None as for ``mean``.
     """
 
     sides: NDArray[np.str_]
@@ -53,7 +57,7 @@ class Parameters:
     given: NDArray[np.bool_]
     coefficients: bool = False
     mean: bool | None = False
-    mirrored_shape: bool = True
+    mirrored_shape: bool | None = True
 
 
 @dataclass(frozen=True)
@@ -106,15 +110,15 @@ def fit_meshes(
     count = len(joints_cam)
     center, extent = np.zeros((count, 3)), np.zeros((count, 3))
     gap = np.full(count, np.nan)
-    added: dict[str, bool] = {}
+    said: list[str] = []
     done = 0
     for side in sorted(set(parameters.sides[parameters.given].tolist())):
-        model = load_model(context.mano, side, mirrored_shape=parameters.mirrored_shape)
         rows = np.flatnonzero(parameters.given & (parameters.sides == side))
-        added[side] = _mean_is_added(model, joints_cam, parameters, rows)
+        model, mean, words = _convention(context.mano, side, joints_cam, parameters, rows)
+        said += words
         for start in range(0, len(rows), _BLOCK):
             part = rows[start : start + _BLOCK]
-            vertices, joints = _in_camera(model, parameters, part, added[side])
+            vertices, joints = _in_camera(model, parameters, part, mean)
             center[part], extent[part] = center_and_extent(vertices)
             gap[part] = _gaps(joints, joints_cam[part])
             done += len(part)
@@ -141,9 +145,8 @@ def fit_meshes(
     ):
         if rest.any():
             notes.append(f"{name}: centre and size of {int(rest.sum())} hands are those of their joints: {reason}")
-    if parameters.mean is None and added:
-        said = ", ".join(f"{side} {'added' if mean else 'not added'}" for side, mean in added.items())
-        notes.append(f"{name}: MANO's mean pose, as fits the joints better: {said}")
+    if said:
+        notes.append(f"{name}: MANO as fits the joints best, since its owner does not say: {', '.join(said)}")
     return Meshes(center, extent, good, notes)
 
 
@@ -155,15 +158,24 @@ def _in_camera(model: HandModel, parameters: Parameters, rows: NDArray[np.intp],
     return vertices, joints
 
 
-def _mean_is_added(model: HandModel, joints_cam: Floats, parameters: Parameters, rows: NDArray[np.intp]) -> bool:
-    if parameters.mean is not None:
-        return parameters.mean
+def _convention(
+    folder: Path, side: str, joints_cam: Floats, parameters: Parameters, rows: NDArray[np.intp]
+) -> tuple[HandModel, bool, list[str]]:
+    """The model and whether its mean pose is added, as the owner says or else as fits best; and what was found."""
+    means = (False, True) if parameters.mean is None else (parameters.mean,)
+    open_shape = parameters.mirrored_shape is None and side == "left"
+    shapes = (True, False) if open_shape else (parameters.mirrored_shape is not False,)
     some = rows[np.unique(np.linspace(0, len(rows) - 1, min(64, len(rows))).astype(int))]
-    gaps = []
-    for mean in (False, True):
-        found = _gaps(_in_camera(model, parameters, some, mean)[1], joints_cam[some])
-        gaps.append(float(np.nanmedian(found)) if np.isfinite(found).any() else np.inf)
-    return gaps[1] < gaps[0]
+    tried = []
+    for shape in shapes:
+        model = load_model(folder, side, mirrored_shape=shape)
+        for mean in means:
+            gap = _gaps(_in_camera(model, parameters, some, mean)[1], joints_cam[some])
+            tried.append((float(np.nanmedian(gap)) if np.isfinite(gap).any() else np.inf, model, mean, shape))
+    _, model, mean, shape = min(tried, key=lambda one: one[0])
+    said = [f"{side}: mean pose {'added' if mean else 'not added'}"] if len(means) > 1 else []
+    said += [f"{side}: shape basis {'mirrored' if shape else 'as in the official file'}"] if open_shape else []
+    return model, mean, said
 
 
 def _gaps(posed: Floats, annotated: Floats) -> Floats:
@@ -173,3 +185,22 @@ def _gaps(posed: Floats, annotated: Floats) -> Floats:
     there = np.isfinite(distance)
     total, number = np.where(there, distance, 0).sum(axis=1), there.sum(axis=1)
     return np.asarray(np.divide(total, number, out=np.full(len(posed), np.nan), where=number > 0), np.float64)
+
+
+def give_meshes(
+    hands: Hands, source: str | Path, name: str, parameters: Parameters, limit: float, context: ReadContext
+) -> list[str]:
+    """Give hands the centre and extent of their MANO meshes, as far as these fit; what must be said of it.
+
+    Raises:
+        HandbenchError: see :func:`fit_meshes`.
+    """
+    assert hands.joints_cam is not None
+    meshes = fit_meshes(source, name, hands.joints_cam, parameters, limit, context)
+    hands.center, hands.extent, hands.by_mesh = meshes.center, meshes.extent, meshes.found
+    return meshes.notes
+
+
+def camera_frame(count: int) -> tuple[Floats, Floats]:
+    """The frame of the camera itself, for N hands: (N, 3, 3) rotations and (N, 3) origins."""
+    return np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3))
