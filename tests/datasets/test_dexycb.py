@@ -118,7 +118,7 @@ def test_a_split_needs_all_sequences_of_a_subject(tmp_path):
     ("joints", "cause"),
     [
         (JOINTS["right"] * 1000, "look like millimetres"),
-        (JOINTS["left"], "mirrored, or left and right are exchanged"),
+        (JOINTS["left"], "left and right are exchanged"),
         (np.where(np.arange(21)[:, None] == 7, -1.0, JOINTS["right"]), r"hold \(-1, -1, -1\)"),
     ],
 )

@@ -65,7 +65,7 @@ def test_without_hashes(data):
 
 
 def test_the_other_side_is_refused_by_the_way_the_hands_bend(data):
-    with pytest.raises(HandbenchError, match="mirrored, or left and right are exchanged"):
+    with pytest.raises(HandbenchError, match="left and right are exchanged"):
         read(spec(data, "?side=right"), context())
     notes = read(spec(data, "?side=right"), context(force=True)).notes
     assert any("went on by force" in note for note in notes)

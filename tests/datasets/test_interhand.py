@@ -265,7 +265,7 @@ def test_hands_of_the_wrong_side_are_refused(tmp_path):
     for frame in range(12):
         made.add(1, 1, "0000_neutral", frame, right=LEFT[frame])
     made.write(tmp_path)
-    with pytest.raises(HandbenchError, match="mirrored, or left and right are exchanged"):
+    with pytest.raises(HandbenchError, match="left and right are exchanged"):
         read(spec(tmp_path), context(split="paper-test"))
 
 

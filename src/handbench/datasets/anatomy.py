@@ -26,13 +26,16 @@ BONE_LENGTHS: Final = (
 """(20,) metres, typical of adults, in the order of ``skeleton.BONES``: rounded medians of 583 hands of Ge et
 al. (2019), 6 of InterHand2.6M and 3 of RHD.  Only their proportions are relied on."""
 
+EXCHANGED: Final = "openpose with ring and little finger exchanged"
+"""The name of one of :data:`OTHER_ORDERS`."""
+
 OTHER_ORDERS: Final[dict[str, tuple[int, ...]]] = {
     "openpose": ORDERS["openpose"],
     "interhand (each finger from its tip, wrist last)": ORDERS["interhand-right"],
     "rhd (each finger from its tip, wrist first)": ORDERS["rhd-left"],
     "mano (index, middle, little, ring, thumb, then the tips)": ORDERS["mano"],
     "fpha (wrist, the knuckles, then finger by finger)": ORDERS["fpha"],
-    "openpose with ring and little finger exchanged": (*range(13), *range(17, 21), *range(13, 17)),
+    EXCHANGED: (*range(13), *range(17, 21), *range(13, 17)),
     "openpose from little finger to thumb": (
         0,
         *(start + step for start in (17, 13, 9, 5, 1) for step in range(4)),

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from handbench.datasets.anatomy import OTHER_ORDERS, bending, misproportion, palm_lengths
+from handbench.datasets.anatomy import EXCHANGED, OTHER_ORDERS, bending, misproportion, palm_lengths
 from handbench.errors import HandbenchError
 from handbench.hand.camera import project
 from handbench.hand.geometry import Floats
@@ -175,6 +175,9 @@ def joint_order(joints: Floats, applied: str) -> str | None:
     theirs = joints[:, np.argsort(np.array(ORDERS[applied]) % 21)]
     own = float(np.median(misproportion(joints)))
     others = {name: float(np.median(misproportion(theirs[:, order]))) for name, order in OTHER_ORDERS.items()}
+    # MANO's own order has the little finger before the ring finger, and is taken the other way round now and then.
+    exchanged = f"{applied} with ring and little finger exchanged"
+    others[exchanged] = float(np.median(misproportion(joints[:, OTHER_ORDERS[EXCHANGED]])))
     best = min(others, key=others.__getitem__)
     if others[best] > _PLAUSIBLE and own > _PLAUSIBLE:
         return f"the joints are in no known order: bone lengths are off by a factor of {np.exp(own):.2f}"
@@ -243,7 +246,7 @@ def chirality(joints: Floats, sides: NDArray[np.str_]) -> tuple[str | None, str 
         f"{1 - agree[side]:.0%} of the hands marked {side} bend like {_other(side)} hands" for side in wrong
     )
     if wrong and len(wrong) == len(agree):
-        return f"these look mirrored, or left and right are exchanged: {shares}", None
+        return f"these look mirrored (an axis is negated), or left and right are exchanged: {shares}", None
     if wrong:
         side = wrong[0]
         return f"the {side} hands look like mirrored {_other(side)} hands: {shares}", None

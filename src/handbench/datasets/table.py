@@ -96,10 +96,12 @@ def _guard(hands: pl.DataFrame, frames: pl.DataFrame, path: Path, context: ReadC
         return []
     sizes = rows.join(frames.select("image", "width", "height"), on="image", maintain_order="left")
     whole = rows["intrinsics"].null_count() == 0
+    drawn = rows["joints_px"].null_count() == 0
     evidence = Evidence(
         np.asarray(rows["joints_cam"].to_numpy(), np.float64),
         rows["side"].cast(pl.String).to_list(),
         intrinsics=np.asarray(rows["intrinsics"].to_numpy(), np.float64) if whole else None,
         sizes=sizes.select("width", "height").to_numpy(),
+        pixels=np.asarray(rows["joints_px"].to_numpy(), np.float64) if drawn else None,
     )
     return guard(path, evidence, context)
