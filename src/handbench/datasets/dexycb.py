@@ -11,6 +11,7 @@ shape basis is not mirrored.
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from collections.abc import Sequence
@@ -217,7 +218,8 @@ def _label(path: Path, posed: bool) -> tuple[Floats, Floats]:
     """Joints (21, 3) and, if asked for, MANO parameters (51)."""
     files.must_exist(path, "the labels of one frame")
     try:
-        with np.load(path, allow_pickle=False) as content:
+        # From memory: numpy leaves a damaged file open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as content:
             joints = np.asarray(content["joint_3d"], np.float64)
             pose = np.asarray(content["pose_m"], np.float64).ravel() if posed else np.zeros(51)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
