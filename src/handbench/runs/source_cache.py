@@ -73,15 +73,21 @@ def load(spec: Spec, context: ReadContext, read: DatasetReader) -> Source:
     return source
 
 
+def _settings(context: ReadContext) -> Iterator[tuple[str, Any]]:
+    """What of a context can change the tables."""
+    for one in fields(context):
+        if one.name not in ("cache", "store", "workers"):
+            yield one.name, getattr(context, one.name)
+
+
 def _asked(spec: Spec, context: ReadContext, folder: Path) -> str:
     """What is read and how, as text."""
     said: dict[str, Any] = {"spec": str(spec), "folder": str(folder.resolve())}
-    for one in fields(context):
-        value = getattr(context, one.name)
-        if isinstance(value, str | bool | int | float | None) and one.name != "workers":
-            said[one.name] = value
-        elif isinstance(value, Path) and one.name not in ("cache", "store"):
-            said[one.name] = str(value.resolve())
+    for name, value in _settings(context):
+        if isinstance(value, str | bool | int | float | None):
+            said[name] = value
+        elif isinstance(value, Path):
+            said[name] = str(value.resolve())
     said["keep_going"] = context.faults.keep_going
     return json.dumps(said, sort_keys=True)
 
@@ -90,8 +96,7 @@ def _mark(asked: str, folder: Path, context: ReadContext, read: DatasetReader) -
     """A fingerprint of what is read, of the folder's state and of the code that reads."""
     digest = blake2b(asked.encode(), digest_size=20)
     digest.update(_code(inspect.getsourcefile(inspect.unwrap(read))).encode())
-    others = [getattr(context, one.name) for one in fields(context) if one.name not in ("cache", "store")]
-    for place in (folder, *(other for other in others if isinstance(other, Path))):
+    for place in (folder, *(value for _, value in _settings(context) if isinstance(value, Path))):
         for path in _files(place):
             stat = path.stat()
             digest.update(f"{path.relative_to(place)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
