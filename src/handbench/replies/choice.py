@@ -25,6 +25,7 @@ _WEAK = ("claim", "words", "label-claim", "number-claim")
 
 _GOES_ON = re.compile(r"[^\W_]|[.!?。]")
 _WEIGHED = re.compile(r"\b(?:but|however|yet|though|although|while|first|glance|seem\w*|look\w*|not|instead|than)\b")
+_CONCEDED = re.compile(r"\bat first glance\b|\b(?:might|may|could|would) (?:say|think)\b")
 _SHOWN = re.compile(r"[:=→>]\W*\Z")
 _EITHER = re.compile(r"\W*(?:either|both|any)(?: of (?:them|these|the two)| one| way| is (?:fine|possible))?\W*")
 
@@ -201,6 +202,8 @@ def _contradicted(item: Evidence, lower: str, prepared: Prepared) -> bool:
             return True
         sentence = lower[item.end : end] if own else lower[start:end]
         words_said = sentence.strip(" .)\n:")
+        if end <= item.start and _CONCEDED.search(sentence):
+            continue
         if not words_said or (own and item.labelled):
             continue
         following += start >= item.end or own

@@ -30,7 +30,7 @@ _DEGREE = words(
 )
 NUMBERS = words("zero one two three four five six seven eight nine ten")
 _UNCLAIMED = re.compile(
-    r"\?|\b(?:if|whether|which|who|please|compare|option|says?|claims?|states?|asks? (?:whether|if|about)|example|question|consider|first thought|look like|unless|while|although|though|initially|between|next to|versus|used to|seems to|supposed|would be|false|wrong|incorrect|untrue|not (?:true|correct|right|the case)|untrue)\b"
+    r"\?|\b(?:if|whether|which|who|please|compare|option|says?|claims?|states?|asks? (?:whether|if|about)|example|question|consider|first thought|at first glance|(?:might|may|could|would) (?:say|think)|look like|unless|while|although|though|initially|between|next to|versus|used to|seems to|supposed|would be|false|wrong|incorrect|untrue|not (?:true|correct|right|the case)|untrue)\b"
 )
 _LABEL_LEFT = re.compile(
     r"(?:(?:is|are|was|'s|means|shows?|forms?|makes?|making|showing|depicts?|displays?|performs?|performing|signals?|represents?|denotes?|gives?|giving|signs?"
@@ -47,7 +47,7 @@ _RIGHT_TALK = re.compile(
 _OTHER_SIDE = re.compile(
     r"\b(?:left|right)[ -](?:hand(?!s? (?:touch|point))|hands|arm|half|corner|edge|border|part|foot|leg|eye|palm|wrist|person|picture|image|photo)\b(?! side of)"
     r"|\b(?:left|right)[ -](?:hand )?side\b(?! of (?:the|its|your|his|her) (?:\w+ ){0,5}(?:finger|thumb|joint|tip|fingertip|knuckle)s?\b)"
-    r"|\b(?:from|see|seen|stated|listed|options?|image|picture|as|shown|mentioned|question|described|given) (?:from )?(?:above|below)\b"
+    r"|\b(?:from|see|seen|stated|listed|(?:option|choice|answer|statement|sentence|candidate)s?|image|picture|as|shown|mentioned|question|described|given) (?:from )?(?:above|below)\b"
     r"|\b(?:in front of|behind|above|below) (?:the |a |an )?(?:camera|viewer|body|person|face|background|table|image|picture|head|chest|wall)\b"
 )
 _VERB = re.compile(r"\b(?:is|are|was|were|stands?|looks?|has|have|holds?|held|shows?|lies|points?|sits?)\b|'s\b")

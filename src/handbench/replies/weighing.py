@@ -18,6 +18,7 @@ _HEADING = re.compile(r"[^\n]*\S[^\n]*\Z")
 _NO_LEFT = re.compile(r"[\s?!.]*(?:actually,? |wait,? )?(?:no|nope|nein|non|não|нет|nie)\s*[,.:;!-]+\s*\Z")
 _NO_OPTION = re.compile(r"[)\].:]+ ?[\"']?(?:none|both|neither|all|either)(?![^\W_])")
 _TAIL = re.compile(r"\w{0,3}[\s,]*")
+_OR_ELSE = re.compile(r"[\s\"'.,]*or (?:possibly|maybe|perhaps) ")
 _TELLING = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -71,6 +72,8 @@ def _goes_on(group: list[Mention], right: str, prepared: Prepared, *, loose: boo
         return False
     last = group[-1]
     if last.text:
+        if _OR_ELSE.match(right):
+            return False
         if judging.NOMINAL_RIGHT.match(right):
             return True
         if last.choice >= 0 and _others_told(right, last.choice, prepared):
