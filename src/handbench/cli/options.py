@@ -19,6 +19,14 @@ Strategy = Annotated[
     str | None,
     typer.Option("--strategy", help="Ask turn by turn, e.g. sv-cot?turns=3.", show_default=False),
 ]
+Controls = Annotated[
+    str | None,
+    typer.Option(
+        "--controls",
+        help="Ask again with one thing changed: rotations, mirror, masked, blank, wording (by commas), or all.",
+        show_default=False,
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="The run's folder.")]
 Split = Annotated[
     str | None,

@@ -11,6 +11,7 @@ import typer
 from handbench.cli.app import app
 from handbench.cli.options import (
     Cache,
+    Controls,
     Data,
     Folder,
     Force,
@@ -38,6 +39,7 @@ def run(
     model: Models,
     out: Out = None,
     strategy: Strategy = None,
+    controls: Controls = None,
     split: Split = None,
     protocol: Protocol = "paper",
     workers: Workers = None,
@@ -50,7 +52,9 @@ def run(
 ) -> None:
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
     from handbench import api
+    from handbench.runs.controls import with_controls
 
+    task = with_controls(task, controls)
     with progress_bar(as_json) as tell:
         made = api.run(
             task,
@@ -75,6 +79,7 @@ def ask(
     task: Task,
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
+    controls: Controls = None,
     split: Split = None,
     protocol: Protocol = "paper",
     shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
@@ -88,7 +93,9 @@ def ask(
 ) -> None:
     """Source → questions."""
     from handbench import api
+    from handbench.runs.controls import with_controls
 
+    task = with_controls(task, controls)
     with progress_bar(as_json) as tell:
         made = api.ask(
             task,
