@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from handbench.stats.bootstrap import RESAMPLES, group_clusters, weights
 from handbench.stats.counts import Counts, confusion_by_cluster
 from handbench.stats.intervals import (
+    FEW,
     Rule,
     bca_ends,
     default_rule,
@@ -27,6 +28,7 @@ SHARES: Final = ("accuracy", "accuracy_answered", "answer_rate")
 """Metrics that are shares of answers: at 0 or 1 resampling has nothing to draw from, and a binomial bound stands in."""
 
 _TOTALS_BYTES: Final = 64 << 20
+_FEW_ROWS: Final = 2 * FEW
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,16 @@ class _Family:
         shape = (len(self.counts), self.labels * (self.labels + 1), len(self.slices))
         return np.asarray(self.counts.reshape(shape).sum(1, dtype=np.float64))
 
-    def leave_one_out(self, place: int, members: NDArray[np.int64]) -> dict[str, Array]:
-        """Name → (members, 1) values of one slice without each of its groups."""
+    def leave_one_out(self, places: NDArray[np.int64]) -> dict[str, Array]:
+        """Name → (G, P) values of P slices without each of their groups, NaN for a group that has no part in one."""
         shape = (len(self.counts), self.labels, self.labels + 1, len(self.slices))
-        mine = self.counts.reshape(shape)[..., place].astype(np.float64)
-        without = (mine.sum(0) - mine[members]).transpose(1, 2, 0)[..., None]
-        return all_metrics(without, ordinal=self.ordinal, present=self.present[:, :, place : place + 1])
+        mine = self.counts.reshape(shape)[..., places].astype(np.float64)
+        if len(mine) > _FEW_ROWS:
+            mine = _gathered(mine)
+        without = (mine.sum(0) - mine).transpose(1, 2, 0, 3)
+        found = all_metrics(without, ordinal=self.ordinal, present=self.present[:, :, places])
+        absent = mine.sum((1, 2)) == 0
+        return {name: np.where(absent, np.nan, values) for name, values in found.items()}
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -172,19 +178,15 @@ def _scores(family: _Family, cluster: NDArray[np.integer], rule: Rule | None) ->
     rules = [rule or default_rule(int(count)) for count in clusters]
     sizes = family.sizes
     effective = effective_clusters(sizes)
-    without = {
-        place: family.leave_one_out(place, np.flatnonzero(sizes[:, place]))
-        for place, chosen in enumerate(rules)
-        if chosen is Rule.BCA_T
-    }
+    few = np.flatnonzero([chosen is Rule.BCA_T for chosen in rules])
+    without = family.leave_one_out(few) if len(few) else {}
     scores = []
     for name, value in exact.items():
         drawn = np.concatenate([part.pop(name) for part in family.drawn])
         plain = np.array([chosen is Rule.PERCENTILE for chosen in rules])
         low, high = percentile_ends(drawn, np.where(plain, np.inf, effective))
-        for place, left_out in without.items():
-            one = slice(place, place + 1)
-            low[one], high[one] = bca_ends(drawn[:, one], value[0, one], left_out[name], effective[one])
+        if len(few):
+            low[few], high[few] = bca_ends(drawn[:, few], value[0, few], without[name], effective[few])
         if name in SHARES and rule is not Rule.PERCENTILE:
             flat = (value[0] == 0) | (value[0] == 1)
             low[flat], high[flat] = (ends[flat] for ends in unanimous_ends(value[0], clusters))
@@ -194,6 +196,13 @@ def _scores(family: _Family, cluster: NDArray[np.integer], rule: Rule | None) ->
             found = _number(value[0, place])
             scores.append(Score(part.keys, name, found, *ends, len(part.rows), int(clusters[place]), rules[place]))
     return scores
+
+
+def _gathered(counts: Array) -> Array:
+    """(G, K, K + 1, P) → (most, K, K + 1, P): each slice's own groups first, the many that it has no part in gone."""
+    has = counts.sum((1, 2)) > 0
+    order = np.argsort(~has, axis=0, kind="stable")[: int(has.sum(0).max(initial=0))]
+    return np.asarray(np.take_along_axis(counts, order[:, None, None, :], axis=0))
 
 
 def _number(value: float) -> float | None:
