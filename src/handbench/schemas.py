@@ -159,6 +159,7 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "distance": _optional(pl.Float32, "ranks between the chosen and the true category"),
         "gesture": _optional(WORD, "the gesture named, where one is asked for"),
         "gesture_correct": _optional(pl.Boolean),
+        "likelihoods": _optional(pl.List(pl.Float32), "of each option, adding up to 1: told in words or by logprobs"),
         "label": _optional(WORD, "the label named, null where none is readable"),
     },
     "poses": {

@@ -41,14 +41,14 @@ class HandVQA:
         """See :func:`handbench.tasks.handvqa.describe.extent_flips`."""
         return describe.extent_flips(hands, options)
 
-    controls = ("rotations", "mirror")
+    controls = ("rotations", "mirror", "wording")
     """Controls of its own, besides those that need no task: masked and blank."""
 
     def vary(
         self, questions: pl.DataFrame, control: str, options: HandVQAOptions, source: pl.DataFrame | None
     ) -> tuple[pl.DataFrame, dict[str, int]]:
         """See :func:`handbench.tasks.handvqa.controls.vary`."""
-        return controls.vary(questions, control, options)
+        return controls.vary(questions, control, options, source)
 
     def describe(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """Label counts (Table 6, Fig. 7) and term counts (Fig. 6) of a question table."""

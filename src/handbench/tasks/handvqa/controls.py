@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
 from handbench.controls.names import tagged
 from handbench.controls.options import rotations
+from handbench.errors import HandbenchError
 from handbench.schemas import WORD
 from handbench.tables import concat
 from handbench.tasks.handvqa import text
 from handbench.tasks.handvqa.options import HandVQAOptions
+from handbench.tasks.handvqa.questions import ask
+from handbench.tasks.handvqa.wording import WORDINGS
 
 _OTHER: Final = {"left": "right", "right": "left"}
 _SIDE: Final = r"\b(left|right) hand\b"
 
 
-def vary(questions: pl.DataFrame, control: str, options: HandVQAOptions) -> tuple[pl.DataFrame, dict[str, int]]:
+def vary(
+    questions: pl.DataFrame, control: str, options: HandVQAOptions, hands: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, dict[str, int]]:
     """Rows of a control.
 
     Args:
         questions: main questions.
-        control: ``rotations`` or ``mirror``.
+        control: ``rotations``, ``mirror`` or ``wording``.
         options: how the questions were made.
+        hands: the ``hands`` table that they were made of; needed for another wording.
 
     Returns:
         The rows, and how many questions have no such control, by reason.
     """
     if control == "rotations":
         return concat([questions.clear(), *rotations(questions, text.lettered)]), {}
+    if control == "wording":
+        return _reworded(questions, options, hands)
     return _mirrored(questions, options)
+
+
+def _reworded(
+    questions: pl.DataFrame, options: HandVQAOptions, hands: pl.DataFrame | None
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The same questions in the other wording, a paraphrase drawn for each; the order of the options stays."""
+    if hands is None:
+        raise HandbenchError("controls: wording: the hands that these questions are about are not known")
+    other = next(wording for wording in WORDINGS if wording != options.wording)
+    mine = hands.filter(pl.col("hand_id").is_in(questions["hand_id"].unique().implode()))
+    reworded, _ = ask(mine, replace(options, wording=other, paraphrase=None))
+    kept = reworded.join(questions.select("question_id"), on="question_id", how="semi", maintain_order="left")
+    missing = questions.height - kept.height
+    return kept.with_columns(tagged(pl.col("variant"), "wording").alias("variant")), (
+        {"not asked": missing} if missing else {}
+    )
 
 
 def _mirrored(questions: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dict[str, int]]:

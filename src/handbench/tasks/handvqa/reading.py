@@ -10,6 +10,7 @@ import polars as pl
 from handbench.errors import HandbenchError
 from handbench.hand.descriptors import DESCRIPTORS
 from handbench.replies import read_choices
+from handbench.replies.likelihoods import from_logprobs, read_many
 from handbench.tables import WORD
 
 KEY = ["question_id", "variant"]
@@ -57,7 +58,7 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         The ``readings`` table, one row per answer in the same order.
     """
     rows = beside(questions, answers, _NEEDED)
-    rows = pl.concat([rows, read_choices(rows["reply"], rows["options"], rows["finish"])], how="horizontal")
+    rows = pl.concat([rows, _understood(rows)], how="horizontal")
     choice = pl.col("choice")
     label = pl.col("option_labels").list.get(choice.fill_null(0), null_on_oob=True)
     readings = rows.with_columns(
@@ -75,7 +76,30 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         "choice",
         "chosen_rank",
         "correct",
+        "likelihoods",
         (pl.col("chosen_rank") - pl.col("truth_rank")).abs().cast(pl.Float32).alias("distance"),
+    )
+
+
+def _understood(rows: pl.DataFrame) -> pl.DataFrame:
+    """The choice, and the likelihoods where the reply or the model tells them."""
+    asked = rows["variant"].cast(pl.String).str.contains(r"(^|;)likelihoods(;|$)")
+    read = read_choices(rows["reply"], rows["options"], rows["finish"])
+    given = rows["option_logprobs"] if "option_logprobs" in rows.columns else None
+    told = from_logprobs(given) if given is not None else pl.Series("likelihoods", [None] * rows.height)
+    read = read.with_columns(told.cast(pl.List(pl.Float32)).alias("likelihoods"))
+    if not asked.any():
+        return read
+    said = read_many(rows["reply"], rows["option_labels"], rows["finish"])
+    return pl.DataFrame(
+        {
+            name: pl.select(
+                pl.when(asked)
+                .then(said[name].cast(read.schema[name]) if name in said.columns else None)
+                .otherwise(read[name])
+            ).to_series()
+            for name in read.columns
+        }
     )
 
 

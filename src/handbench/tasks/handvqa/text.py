@@ -30,8 +30,9 @@ _SEGMENT_NAMES: Final = {
     "tip": "tip",
 }
 
-ANSWER_STYLES: Final = ("sentence", "letter")
-"""``sentence`` (the paper's way: the whole lettered sentence) or ``letter``."""
+ANSWER_STYLES: Final = ("sentence", "letter", "likelihoods")
+"""``sentence`` (the paper's way: the whole lettered sentence), ``letter``, or ``likelihoods``: a number for each
+letter, as in the paper's section 8.3.4, whose own words are not published; these are ours."""
 
 
 def finger_name(joint: str) -> str:
@@ -101,6 +102,14 @@ _INSTRUCTIONS: Final = (
 )
 
 
+def _likelihoods(count: int) -> str:
+    shape = ", ".join(f'"{letter}": P' for letter in LETTERS[:count])
+    return (
+        "Answer with how likely each sentence is to be the true one, and with nothing else: a JSON object "
+        f"{{{shape}}}, where each P is a number from 0 to 1 and all of them add up to 1."
+    )
+
+
 def prompt(options: Sequence[str], side: str, answer: str, phrase: int = 1) -> str:
     """The user turn that goes with the image.
 
@@ -119,6 +128,8 @@ def prompt(options: Sequence[str], side: str, answer: str, phrase: int = 1) -> s
         words.heading,
         *lettered(options),
         "",
-        words.sentence if answer == "sentence" else words.letter,
+        _likelihoods(len(options))
+        if answer == "likelihoods"
+        else (words.sentence if answer == "sentence" else words.letter),
     ]
     return "\n".join(lines)
