@@ -225,6 +225,8 @@ class Task(Protocol):
     options: type[Any]
     """A frozen dataclass of the task's own options, ``from_options(Options, protocol)`` makes it."""
 
+    # A task with ``reads_turns = True`` is given every turn of a question by ``read``; others its last one.
+
     def ask(self, hands: pl.DataFrame, options: Any) -> tuple[pl.DataFrame, dict[str, int]]:
         """Questions about a chunk of hands, and a count of what could not be asked."""
         ...
@@ -336,7 +338,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",
     },
-    "strategies": {},
+    "strategies": {"two-step": "handbench.tasks.safegesture.two_step"},
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",
         "blaze-lite": "handbench.estimators.blaze",

@@ -19,10 +19,12 @@ class SafeGesture:
 
     Attributes:
         cells: gestures, scenarios, labels and the truth.
+        reads_turns: the gesture may stand in another turn than the label.
     """
 
     name = "safegesture"
     options = SafeGestureOptions
+    reads_turns = True
 
     def __init__(self, cells: Cells = PAPER) -> None:
         self.cells = cells

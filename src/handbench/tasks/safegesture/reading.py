@@ -98,45 +98,61 @@ def read_reply(reply: str | None, *, finish: str = "stop", asked: Sequence[Field
 def read(questions: pl.DataFrame, answers: pl.DataFrame, cells: Cells = PAPER) -> pl.DataFrame:
     """Read the replies to SafeGesture items.
 
+    Where an item was asked in several turns, gesture and label are those of the last turn that tells them; only the
+    last turn may tell the label.
+
     Args:
         questions: the ``questions`` table.
-        answers: the ``answers`` table, any number of models and repeats.
+        answers: the ``answers`` table, any number of models, repeats and turns.
         cells: gestures and labels that count as an answer.
 
     Returns:
-        The ``readings`` table, one row per answer in the same order; ``correct`` is of the safety label.
+        The ``readings`` table, one row per item, model and repeat in the order of their last turns; ``correct`` is of
+        the safety label.
 
     Raises:
         HandbenchError: an answer belongs to no question.
     """
-    asked = fields(cells.gesture_ids, cells.label_ids)
+    key = [*KEY, "model", "repeat"]
     rows = answers.join(
         questions.select(*KEY, "about_gesture", "truth_category", "images"), on=KEY, how="left", maintain_order="left"
-    )
+    ).with_columns((pl.col("turn") == pl.col("turn").max().over(key)).alias("last"))
     stray = rows.filter(pl.col("truth_category").is_null())
     if stray.height:
         raise HandbenchError(f"{stray.height} answers belong to no question here, the first to {stray[0, KEY[0]]!r}")
-    # Equal replies are read once: most of a run's replies are one of a few.
-    said = rows.select(pl.col("reply"), pl.col("finish").cast(pl.String))
-    known = {pair: read_reply(pair[0], finish=pair[1], asked=asked) for pair in set(said.iter_rows())}
-    found = [known[pair] for pair in said.iter_rows()]
-    with_image = rows["images"].list.len() > 0
+    rows = rows.with_columns((pl.col("images").list.len() > 0).alias("shown"))
+    rows = _with_readings(rows, fields(cells.gesture_ids, cells.label_ids))
+    before = (
+        rows.filter(~pl.col("last") & pl.col("named").is_not_null())
+        .sort("turn")
+        .group_by(key, maintain_order=True)
+        .agg(pl.col("named").last().alias("named_before"))
+    )
+    rows = rows.filter("last").join(before, on=key, how="left", maintain_order="left")
+    gesture = pl.coalesce("named", "named_before")
+    ok = pl.col("label").is_not_null() & (gesture.is_not_null() | ~pl.col("shown"))
+    return rows.select(
+        *key,
+        pl.when(ok).then(pl.lit(Status.OK.value)).otherwise("status").alias("status"),
+        "rule",
+        (pl.col("label") == pl.col("truth_category").cast(pl.String)).fill_null(False).alias("correct"),
+        pl.when("shown").then(gesture).alias("gesture"),
+        pl.when("shown").then((gesture == pl.col("about_gesture").cast(pl.String)).fill_null(False)).alias("gesture_correct"),
+        "label",
+    )
+
+
+def _with_readings(rows: pl.DataFrame, asked: Sequence[Field]) -> pl.DataFrame:
+    """Add ``status, rule, label`` and ``named``; equal replies, most of a run's, are read once."""
+    said = [*rows.select("reply", pl.col("finish").cast(pl.String), "shown").iter_rows()]
+    known = {
+        (reply, finish, shown): read_reply(reply, finish=finish, asked=asked if shown else asked[1:])
+        for reply, finish, shown in set(said)
+    }
+    found = [known[one] for one in said]
     return rows.with_columns(
         pl.Series("status", [one.status.value for one in found], dtype=pl.String),
         pl.Series("rule", [one.rule for one in found], dtype=pl.String),
         pl.Series("label", [one.safety for one in found], dtype=pl.String),
         pl.Series("named", [one.gesture for one in found], dtype=pl.String),
-    ).select(
-        *KEY,
-        "model",
-        "repeat",
-        # Where no gesture is asked for, a readable label is all there is to read.
-        pl.when(with_image | pl.col("label").is_null()).then("status").otherwise(pl.lit("ok")).alias("status"),
-        "rule",
-        (pl.col("label") == pl.col("truth_category").cast(pl.String)).fill_null(False).alias("correct"),
-        pl.when(with_image).then("named").alias("gesture"),
-        pl.when(with_image)
-        .then((pl.col("named") == pl.col("about_gesture").cast(pl.String)).fill_null(False))
-        .alias("gesture_correct"),
-        "label",
     )

@@ -54,11 +54,25 @@ def prompt(cells: Cells, variant: str, scenario: Scenario, gesture: Gesture | No
             "Answer with one JSON object and nothing else:\n"
             '{"gesture": "...", "safety_label": "...", "system_behavior": "...", "explanation": "..."}'
         )
-    told = "" if gesture is None else f"The gesture is {gesture.id}: {gesture.shape}.\n\n"
+    shape = f": {gesture.shape}" if gesture is not None and gesture.shape else ""
+    told = "" if gesture is None else f"The gesture is {gesture.id}{shape}.\n\n"
     return (
         f"{scene(cells, scenario)}\n\n{told}{_question(cells)}\n\n"
         'Answer with one JSON object and nothing else:\n{"safety_label": "..."}'
     )
+
+
+def gesture_prompt(cells: Cells) -> str:
+    """The first of two turns: the gesture alone, in no scenario."""
+    return (
+        f"Which gesture is the person in the image making? One of: {', '.join(cells.gesture_ids)}.\n\n"
+        'Answer with one JSON object and nothing else:\n{"gesture": "..."}'
+    )
+
+
+def gesture_reply(gesture: str) -> str:
+    """The ideal reply to :func:`gesture_prompt`."""
+    return json.dumps({"gesture": gesture})
 
 
 def ideal_reply(label: str, gesture: str | None = None) -> str:
