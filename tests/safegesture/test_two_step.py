@@ -104,9 +104,9 @@ def test_perception_is_all_that_is_lost_where_the_judgement_is_the_truth_of_the_
     scores = scoring.score(questions, readings, resamples=20)
 
     def value(metric):
-        return scores.filter(
-            (pl.col("metric").cast(pl.String) == metric) & (pl.col("slice").cast(pl.String) == "all")
-        )["value"][0]
+        return scores.filter((pl.col("metric").cast(pl.String) == metric) & (pl.col("slice").cast(pl.String) == "all"))[
+            "value"
+        ][0]
 
     assert value("gesture_accuracy") == pytest.approx(5 / 6)
     assert value("decoupling") + value("under_safety") + value("over_safety") == 0

@@ -6,7 +6,7 @@ raises the index finger before the lips of a simply drawn face.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -16,20 +16,18 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.processes import process_pool
 from handbench.protocols import Progress, ReadContext, Source
 from handbench.specs import Options, Spec
-from handbench.synth import backgrounds, camera
+from handbench.synth import camera
+from handbench.synth.drawing import draw_missing
+from handbench.synth.face import draw_face
 from handbench.synth.kinematics import pose
 from handbench.synth.mesh import rest_hand
-from handbench.synth.sample import Annotation, Recipe, annotate, compose, develop, recipe
-from handbench.synth.shading import draw
+from handbench.synth.sample import Recipe, recipe, render
 from handbench.synth.skin import tone_name
-from handbench.synth.surfaces import hand_surface
 
 DATASET: Final = "synth-gestures"
 GESTURES: Final = ("stop", "fist", "call", "point", "mute", "like")
@@ -37,9 +35,6 @@ SPLITS: Final = ("test", "train", "val")
 """Splits share no recipe: each has seeds of its own."""
 
 _VIEWS: Final = {"point": ("back", "thumb_side"), "mute": ("thumb_side", "back")}
-_SERIAL_BELOW: Final = 64
-_INDEX_LENGTH: Final = 0.075
-"""Metres from knuckle to tip, by which the face is sized."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +106,12 @@ def read(spec: Spec, context: ReadContext) -> Source:
     if split not in SPLITS:
         raise HandbenchError(f"{spec}: splits are {', '.join(SPLITS)}, not {split!r}")
     drawn = len(SPLITS) * seed + SPLITS.index(split)
-    recipes = {
-        f"{split}-{seed}-{gesture}-{index:05d}.jpg": partial(gesture_recipe, gesture, drawn, index, size)
+    rows = [
+        _row(f"{split}-{seed}-{gesture}-{index:05d}.jpg", gesture_recipe(gesture, drawn, index, size), split)
         for gesture in GESTURES
         for index in range(count)
-    }
-    rows = [_row(image, make(), split) for image, make in recipes.items()]
+    ]
+    picture = partial(_picture, drawn=drawn, size=size, supersample=supersample)
     root = context.cache or Path("images")
     gestures = pl.DataFrame(rows)
     return Source(
@@ -127,7 +122,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         root=root,
         synthetic=True,
         notes=["Rendered gestures: exact labels, no photograph; scores on them are no evidence about photos."],
-        images=partial(_draw_missing, recipes=recipes, root=root, supersample=supersample, workers=context.workers),
+        images=partial(_draw, picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -156,86 +151,22 @@ def _row(image: str, made: GestureRecipe, split: str) -> dict[str, Any]:
 
 def render_gesture(made: GestureRecipe, *, supersample: int = 1) -> NDArray[np.uint8]:
     """Draw a picture: (size, size, 3) sRGB."""
-    hand = made.hand
-    truth = annotate(hand)
-    matrix = camera.intrinsics(hand.focal, hand.size * supersample)
-    joints = np.vstack([truth.joints_cam, truth.elbow_cam])
-    surface = hand_surface(truth.arm_cam, joints, hand.side, hand.tone, hand.tint)
-    pixel, colour = draw([surface], matrix, hand.size * supersample, hand.size * supersample, hand.light)
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([hand.seed, hand.index, 1])))
-    picture = backgrounds.background(rng, hand.background, hand.size)
-    if made.face is not None:
-        picture = _with_face(picture, truth, hand.tone, made.face)
-    compose(picture, pixel, colour, supersample)
-    return develop(rng, picture, hand.blur, hand.grain)
+    behind = None if made.face is None else partial(draw_face, tone=made.hand.tone, seed=made.face)
+    return render(made.hand, supersample=supersample, behind=behind)
 
 
-def _with_face(picture: NDArray[np.float32], truth: Annotation, tone: float, seed: int) -> NDArray[np.float32]:
-    """Draw head, neck and shoulders such that the lips lie behind the last bones of the index finger."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    scale = 2
-    image = Image.fromarray(np.asarray(np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8))
-    image = image.resize((image.width * scale, image.height * scale), Image.Resampling.BICUBIC)
-    joints = truth.joints_px * scale
-    unit = float(np.linalg.norm(joints[8] - joints[5])) / _INDEX_LENGTH  # pixels per metre at the finger
-    x, y = (joints[7] + joints[8]) / 2
-    skin = _mixed((232, 190, 165), (84, 54, 40), tone)
-    dark = _mixed(skin, (40, 20, 15), 0.55)
-    hair = tuple(int(c) for c in rng.choice([(30, 24, 20), (70, 45, 25), (120, 90, 50), (150, 150, 150)]))
-    shirt = tuple(int(c) for c in rng.integers(40, 200, 3))
-    pen = ImageDraw.Draw(image)
-
-    def oval(cx: float, cy: float, rx: float, ry: float, fill: tuple[int, ...]) -> None:
-        """An ellipse about a point given in metres from the lips."""
-        middle = x + cx * unit, y + cy * unit
-        box = (middle[0] - rx * unit, middle[1] - ry * unit, middle[0] + rx * unit, middle[1] + ry * unit)
-        pen.ellipse(box, fill=fill)
-
-    oval(0, 0.26, 0.21, 0.15, shirt)
-    oval(0, 0.09, 0.055, 0.09, _mixed(skin, (0, 0, 0), 0.15))
-    oval(0, -0.065, 0.085, 0.115, hair)
-    oval(0, -0.04, 0.074, 0.1, skin)
-    for side in (-1, 1):
-        oval(side * 0.031, -0.062, 0.012, 0.0065, (245, 245, 242))
-        oval(side * 0.031, -0.062, 0.0055, 0.0055, (40, 30, 25))
-        oval(side * 0.031, -0.079, 0.016, 0.0028, hair)
-    oval(0, -0.024, 0.009, 0.012, _mixed(skin, dark, 0.25))
-    oval(0, 0.0, 0.024, 0.0085, _mixed((190, 95, 90), dark, 0.3 + 0.4 * tone))
-    small = image.resize((picture.shape[1], picture.shape[0]), Image.Resampling.LANCZOS)
-    return np.asarray(small, dtype=np.float32) / np.float32(255)
+def _picture(image: str, *, drawn: int, size: int, supersample: int) -> NDArray[np.uint8]:
+    gesture, index = Path(image).stem.split("-")[-2:]
+    return render_gesture(gesture_recipe(gesture, drawn, int(index), size), supersample=supersample)
 
 
-def _mixed(one: tuple[int, ...], other: tuple[int, ...], part: float) -> tuple[int, ...]:
-    return tuple(round(a + (b - a) * part) for a, b in zip(one, other, strict=True))
-
-
-def _draw_one(job: tuple[str, Callable[[], GestureRecipe]], *, root: Path, supersample: int) -> str:
-    image, make = job
-    draft = root / f".{image}.part"
-    Image.fromarray(render_gesture(make(), supersample=supersample)).save(
-        draft, format="JPEG", quality=95, subsampling=0
-    )
-    draft.replace(root / image)
-    return image
-
-
-def _draw_missing(
+def _draw(
     frames: pl.DataFrame,
     progress: Progress,
     *,
-    recipes: Mapping[str, Callable[[], GestureRecipe]],
+    picture: Callable[[str], NDArray[np.uint8]],
     root: Path,
-    supersample: int,
     workers: int,
 ) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    wanted = frames["image"].unique(maintain_order=True).to_list()
-    jobs = [(image, recipes[image]) for image in wanted if not (root / image).exists()]
-    work = partial(_draw_one, root=root, supersample=supersample)
-    if workers < 2 or len(jobs) < _SERIAL_BELOW:
-        for done, _ in enumerate(map(work, jobs), 1):
-            progress(done, len(jobs), "drawing gestures")
-        return
-    with process_pool(workers) as pool:
-        for done, _ in enumerate(pool.map(work, jobs, chunksize=8), 1):
-            progress(done, len(jobs), "drawing gestures")
+    images = frames["image"].unique(maintain_order=True)
+    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing gestures")

@@ -5,21 +5,21 @@ Truth comes from the recipe alone, before any pixel is drawn; images are drawn w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from PIL import Image
+from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.processes import process_pool
 from handbench.protocols import Progress, ReadContext, Source
 from handbench.specs import Options, Spec
+from handbench.synth.drawing import SERIAL_BELOW, draw_missing, spread
 from handbench.synth.sample import Recipe, annotate, recipe, render
 
 DATASET: Final = "synth-hands"
@@ -27,10 +27,6 @@ SPLITS: Final = ("test", "train", "val")
 """Splits share no recipe: each has seeds of its own."""
 
 _CHUNK = 25
-_SERIAL_BELOW = 64
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 
 def read(spec: Spec, context: ReadContext) -> Source:
@@ -57,11 +53,11 @@ def read(spec: Spec, context: ReadContext) -> Source:
     draw = partial(_recipe, seed=seed, split=split, size=size, fixed=fixed)
     make = partial(_rows, draw=draw, split=split)
     rows: list[dict[str, Any]] = []
-    for part in _spread(make, _chunks(count), context.workers if count >= _SERIAL_BELOW else 1):
+    for part in spread(make, _chunks(count), context.workers if count >= SERIAL_BELOW else 1):
         rows += part
         context.progress(len(rows), count, "posing hands")
     root = context.cache or Path("images")
-    write = partial(_draw_one, draw=draw, root=root, supersample=supersample)
+    picture = partial(_picture, draw=draw, supersample=supersample)
     return Source(
         name=DATASET,
         frames=_frames(rows),
@@ -69,7 +65,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         root=root,
         synthetic=True,
         notes=["Rendered hands: exact truth, no photograph; scores on them are no evidence about photos."],
-        images=partial(_draw_missing, write=write, root=root, workers=context.workers),
+        images=partial(_draw, picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -79,15 +75,6 @@ def _recipe(index: int, *, seed: int, split: str, size: int, fixed: dict[str, st
 
 def _chunks(count: int) -> list[range]:
     return [range(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-
-
-def _spread(make: Callable[[Item], Made], items: Iterable[Item], workers: int) -> Iterator[Made]:
-    """Map in order, in processes where that pays."""
-    if workers < 2:
-        yield from map(make, items)
-        return
-    with process_pool(workers) as pool:
-        yield from pool.map(make, items)
 
 
 def _rows(indices: range, *, draw: Callable[[int], Recipe], split: str) -> list[dict[str, Any]]:
@@ -161,20 +148,17 @@ def _hands(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return _columns(rows, "hands")
 
 
-def _draw_one(image: str, *, draw: Callable[[int], Recipe], root: Path, supersample: int) -> str:
-    index = int(Path(image).stem.rpartition("-")[2])
-    picture = render(draw(index), supersample=supersample)
-    draft = root / f".{image}.part"
-    Image.fromarray(picture).save(draft, format="JPEG", quality=95, subsampling=0)
-    draft.replace(root / image)
-    return image
+def _picture(image: str, *, draw: Callable[[int], Recipe], supersample: int) -> NDArray[np.uint8]:
+    return render(draw(int(Path(image).stem.rpartition("-")[2])), supersample=supersample)
 
 
-def _draw_missing(
-    frames: pl.DataFrame, progress: Progress, *, write: Callable[[str], str], root: Path, workers: int
+def _draw(
+    frames: pl.DataFrame,
+    progress: Progress,
+    *,
+    picture: Callable[[str], NDArray[np.uint8]],
+    root: Path,
+    workers: int,
 ) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    images = frames["image"].unique(maintain_order=True).to_list()
-    missing = [image for image in images if not (root / image).exists()]
-    for done, _ in enumerate(_spread(write, missing, workers if len(missing) >= _SERIAL_BELOW else 1), 1):
-        progress(done, len(missing), "drawing hands")
+    images = frames["image"].unique(maintain_order=True)
+    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing hands")

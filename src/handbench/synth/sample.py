@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -293,13 +294,20 @@ def annotate(recipe: Recipe) -> Annotation:
     )
 
 
-def render(recipe: Recipe, annotation: Annotation | None = None, *, supersample: int = 1) -> NDArray[np.uint8]:
+def render(
+    recipe: Recipe,
+    annotation: Annotation | None = None,
+    *,
+    supersample: int = 1,
+    behind: Callable[[NDArray[np.float32], Annotation], NDArray[np.float32]] | None = None,
+) -> NDArray[np.uint8]:
     """Draw the picture of a recipe.
 
     Args:
         recipe: what to draw.
         annotation: of this recipe, if at hand already.
         supersample: rays per pixel and axis; 2 gives smooth outlines at about a third of the speed.
+        behind: background → background with something drawn on it (a face), (size, size, 3) sRGB 0..1.
 
     Returns:
         (size, size, 3) sRGB.
@@ -312,5 +320,7 @@ def render(recipe: Recipe, annotation: Annotation | None = None, *, supersample:
     pixel, colour = draw([surface], matrix, size, size, recipe.light)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([recipe.seed, recipe.index, 1])))
     picture = backgrounds.background(rng, recipe.background, recipe.size)
+    if behind is not None:
+        picture = behind(picture, truth)
     compose(picture, pixel, colour, supersample)
     return develop(rng, picture, recipe.blur, recipe.grain)

@@ -137,7 +137,9 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame, cells: Cells = PAPER) -
         "rule",
         (pl.col("label") == pl.col("truth_category").cast(pl.String)).fill_null(False).alias("correct"),
         pl.when("shown").then(gesture).alias("gesture"),
-        pl.when("shown").then((gesture == pl.col("about_gesture").cast(pl.String)).fill_null(False)).alias("gesture_correct"),
+        pl.when("shown")
+        .then((gesture == pl.col("about_gesture").cast(pl.String)).fill_null(False))
+        .alias("gesture_correct"),
         "label",
     )
 
