@@ -21,10 +21,11 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, lil_array
 
+from handbench.tasks.safegesture.cell_counts import shares_by_cell
 from handbench.tasks.safegesture.cells import PAPER
 from handbench.tasks.safegesture.intervals import cell_draws, paired_difference
 from handbench.tasks.safegesture.measures import TAXONOMY
-from handbench.tasks.safegesture.scoring import STUDENTISED, Score, score_counts, shares_by_cell
+from handbench.tasks.safegesture.scoring import STUDENTISED, Score, score_counts
 
 MODELS = ("GPT-4o", "Qwen2.5-VL", "InternVL2", "Phi-3.5", "LLaVA-NeXT")
 PER_CELL = 100

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, recall_score
 
 from handbench.tasks.safegesture import baselines
+from handbench.tasks.safegesture.cell_counts import by_truth, consistency, count_cells, modal_shares
 from handbench.tasks.safegesture.cells import LABELS, PAPER
 from handbench.tasks.safegesture.measures import (
     TAXONOMY,
-    by_truth,
     check_identities,
-    consistency,
     cost_curve,
-    count_cells,
     measures,
-    modal_shares,
     per_class,
     taxonomy,
 )

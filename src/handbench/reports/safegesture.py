@@ -19,9 +19,10 @@ from handbench.reports.safegesture_items import cards
 from handbench.runs.answering import task_of
 from handbench.runs.folder import RunFolder
 from handbench.tasks.safegesture import baselines
+from handbench.tasks.safegesture.cell_counts import by_truth
 from handbench.tasks.safegesture.cells import Cells
 from handbench.tasks.safegesture.items import Items, items_of
-from handbench.tasks.safegesture.measures import TAXONOMY, by_truth, measures
+from handbench.tasks.safegesture.measures import TAXONOMY, measures
 
 MAIN: Final = (
     ("gesture_accuracy", "GA", "GA ↑"),

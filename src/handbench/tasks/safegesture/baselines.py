@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from handbench.tasks.safegesture.cell_counts import count_cells
 from handbench.tasks.safegesture.cells import Cells
-from handbench.tasks.safegesture.measures import count_cells
 
 POLICIES: Final = ("always-WARNING", "scenario-majority", "scenario-majority-first", "gesture-majority")
 """Policies with one answer per cell; ``-first`` breaks ties toward the first label instead of the commonest."""

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from handbench.tasks.safegesture.cell_counts import count_cells
 from handbench.tasks.safegesture.cells import Cells
-from handbench.tasks.safegesture.measures import count_cells
 from handbench.tasks.safegesture.reading import KEY
 
 Ints = NDArray[np.int64]

@@ -1,9 +1,8 @@
 """Every measure of SafeGesture as a function of counts (sections 3.6 and 3.7).
 
-Counts of the cells are (C, 2, K + 1): cell, whether the gesture was right (0 no, 1 yes), label answered, the last
-column counting answers whose label is not readable.  Summed by truth they are (K, 2, K + 1, ...); trailing axes
-are bootstrap resamples.  An unreadable label is wrong; it makes the system do nothing, so it is a missed
-intervention where one was right.  A measure without a denominator is NaN.
+Counts are (K, 2, K + 1, ...): true label, whether the gesture was right (0 no, 1 yes), label answered, the last column
+counting answers whose label is not readable; trailing axes are bootstrap resamples.  An unreadable label is wrong; it
+makes the system do nothing, so it is a missed intervention where one was right.  A measure without a denominator is NaN.
 """
 
 from __future__ import annotations
@@ -28,35 +27,8 @@ GESTURE_MEASURES: Final = (
 """Measures that need a gesture in the answer; where none is asked for (Variants A and B) they are left out."""
 
 
-def count_cells(
-    cell: NDArray[np.integer], gesture_right: NDArray[np.bool_], label: NDArray[np.integer], cells: int, labels: int
-) -> NDArray[np.int64]:
-    """Count answers.
-
-    Args:
-        cell: (N,) number of the cell.
-        gesture_right: (N,) whether the gesture was named rightly.
-        label: (N,) number of the label, -1 where it is not readable.
-        cells: number of cells C.
-        labels: number of labels K.
-
-    Returns:
-        (C, 2, K + 1) counts.
-    """
-    column = np.where(label < 0, labels, label).astype(np.int64)
-    code = (cell.astype(np.int64) * 2 + gesture_right) * (labels + 1) + column
-    counts = np.bincount(code, minlength=cells * 2 * (labels + 1))
-    return np.asarray(counts.reshape(cells, 2, labels + 1), np.int64)
-
-
-def by_truth(counts: NDArray[np.integer], truth: NDArray[np.integer], labels: int) -> NDArray[np.int64]:
-    """(C, 2, K + 1) counts of cells → (K, 2, K + 1), summed over the cells of each true label."""
-    total = np.zeros((labels, *counts.shape[1:]), np.int64)
-    np.add.at(total, truth, counts)
-    return total
-
-
-def _ratio(numerator: Array, denominator: Array) -> Array:
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """Numerator by denominator, NaN where that is nothing."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     found = np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator > 0)
     return np.asarray(found, np.float64)
@@ -142,26 +114,26 @@ def measures(
     safety = confusion[masks["right"]].sum(0)
     recall = per_class(confusion)["recall"]
     found = {
-        "gesture_accuracy": _ratio(gesture, n),
+        "gesture_accuracy": ratio(gesture, n),
         "safety_accuracy": accuracy(confusion),
         "macro_f1": macro_f1(
             confusion, present.reshape(-1, *[1] * (confusion.ndim - 2)) if present.ndim == 1 else present
         ),
         "balanced_accuracy": _mean_known(recall),
-        "decoupling_score": _ratio(gesture - safety, n),
-        **{name: _ratio(count, n) for name, count in classes.items()},
-        "lucky_guess_share": _ratio(classes["lucky_guess"], safety),
-        "under_safety_any_gesture": _ratio(confusion[masks["missed"]].sum(0), n),
-        "over_safety_any_gesture": _ratio(confusion[masks["alarm"]].sum(0), n),
-        "missed_rate": _ratio(confusion[masks["missed"]].sum(0), confusion[intervention].sum((0, 1))),
-        "alarm_rate": _ratio(confusion[masks["alarm"]].sum(0), confusion[~intervention].sum((0, 1))),
-        "label_rate": _ratio(confusion[:, :-1].sum((0, 1)), n),
-        "expected_cost": _ratio(np.einsum("kj...,kj->...", confusion, cost), n),
+        "decoupling_score": ratio(gesture - safety, n),
+        **{name: ratio(count, n) for name, count in classes.items()},
+        "lucky_guess_share": ratio(classes["lucky_guess"], safety),
+        "under_safety_any_gesture": ratio(confusion[masks["missed"]].sum(0), n),
+        "over_safety_any_gesture": ratio(confusion[masks["alarm"]].sum(0), n),
+        "missed_rate": ratio(confusion[masks["missed"]].sum(0), confusion[intervention].sum((0, 1))),
+        "alarm_rate": ratio(confusion[masks["alarm"]].sum(0), confusion[~intervention].sum((0, 1))),
+        "label_rate": ratio(confusion[:, :-1].sum((0, 1)), n),
+        "expected_cost": ratio(np.einsum("kj...,kj->...", confusion, cost), n),
     }
     if abstention is not None:
         hits = confusion[abstention, abstention]
-        found["abstention_precision"] = _ratio(hits, confusion[:, abstention].sum(0))
-        found["abstention_recall"] = _ratio(hits, confusion[abstention].sum(0))
+        found["abstention_precision"] = ratio(hits, confusion[:, abstention].sum(0))
+        found["abstention_recall"] = ratio(hits, confusion[abstention].sum(0))
     return found
 
 
@@ -173,29 +145,16 @@ def per_class(confusion: Array) -> dict[str, Array]:
     hits = np.stack([confusion[label, label] for label in range(len(confusion))])
     truth, answered = confusion.sum(1), confusion[:, :-1].sum(0)
     return {
-        "f1": _ratio(2 * hits, truth + answered),
-        "precision": np.where(answered > 0, _ratio(hits, answered), np.where(truth > 0, 0.0, np.nan)),
-        "recall": _ratio(hits, truth),
-        "label_use": _ratio(answered, confusion.sum((0, 1))),
+        "f1": ratio(2 * hits, truth + answered),
+        "precision": np.where(answered > 0, ratio(hits, answered), np.where(truth > 0, 0.0, np.nan)),
+        "recall": ratio(hits, truth),
+        "label_use": ratio(answered, confusion.sum((0, 1))),
     }
 
 
 def _mean_known(values: Array) -> Array:
     known = ~np.isnan(values)
-    return _ratio(np.where(known, values, 0.0).sum(0), known.sum(0).astype(np.float64))
-
-
-def modal_shares(counts: NDArray[np.integer]) -> Array:
-    """(C, 2, K + 1) → (C,) share of each cell's most frequent answer (Appendix I); NaN for an empty cell."""
-    answers = counts.sum(1).astype(np.float64)
-    return _ratio(answers.max(1), answers.sum(1))
-
-
-def consistency(counts: NDArray[np.integer]) -> Array:
-    """(C,) chance that two different items of a cell are answered alike; NaN below two items."""
-    answers = counts.sum(1).astype(np.float64)
-    n = answers.sum(1)
-    return _ratio((answers * (answers - 1)).sum(1), n * (n - 1))
+    return ratio(np.where(known, values, 0.0).sum(0), known.sum(0).astype(np.float64))
 
 
 def cost_curve(missed: float, alarm: float, ratios: Array) -> Array:

@@ -14,6 +14,15 @@ from handbench import tables
 from handbench.stats.bootstrap import RESAMPLES
 from handbench.stats.metrics import occurring
 from handbench.tasks.safegesture import baselines
+from handbench.tasks.safegesture.cell_counts import (
+    accuracy_by_cell,
+    by_truth,
+    consistency,
+    missed_by_cell,
+    modal_shares,
+    resampled,
+    shares_by_cell,
+)
 from handbench.tasks.safegesture.cells import PAPER, Cells
 from handbench.tasks.safegesture.intervals import (
     SEED,
@@ -24,15 +33,7 @@ from handbench.tasks.safegesture.intervals import (
     studentised,
 )
 from handbench.tasks.safegesture.items import Items, items_of
-from handbench.tasks.safegesture.measures import (
-    GESTURE_MEASURES,
-    by_truth,
-    check_identities,
-    consistency,
-    measures,
-    modal_shares,
-    per_class,
-)
+from handbench.tasks.safegesture.measures import GESTURE_MEASURES, check_identities, measures, per_class
 from handbench.tasks.safegesture.questions import TASK
 
 Array = NDArray[np.float64]
@@ -159,17 +160,6 @@ def _abstention(cells: Cells) -> int | None:
     return cells.label_ids.index(ABSTENTION) if ABSTENTION in cells.label_ids else None
 
 
-def resampled(counts: Ints, cells: Cells, draws: Array) -> Array:
-    """(C, 2, K + 1) counts → (K, 2, K + 1, R) counts by truth in every draw of the cells."""
-    labels = len(cells.labels)
-    by_label = np.zeros((labels, *counts.shape[1:], len(draws)))
-    for label in range(labels):
-        mine = cells.flat_truth == label
-        drawn = draws[:, mine] @ counts[mine].reshape(int(mine.sum()), counts[0].size)
-        by_label[label] = drawn.T.reshape(*counts.shape[1:], len(draws))
-    return by_label
-
-
 def _whole(counts: Ints, totals: Ints, cells: Cells, draws: Array, asked_gesture: bool) -> Iterator[Score]:
     present = occurring(totals.sum(1).astype(np.float64))
     arguments = (cells.intervention, cells.cost_matrix, _abstention(cells), present)
@@ -179,47 +169,26 @@ def _whole(counts: Ints, totals: Ints, cells: Cells, draws: Array, asked_gesture
     for name, value in exact.items():
         if asked_gesture or name not in GESTURE_MEASURES:
             yield Score(name, float(value), size, percentile(drawn[name]))
-    modal, alike = modal_shares(counts), consistency(counts)
-    accuracy = counts[np.arange(len(counts)), :, cells.flat_truth].sum(1) / np.maximum(counts.sum((1, 2)), 1)
+    yield from _over_cells(counts, cells, size)
+
+
+def _over_cells(counts: Ints, cells: Cells, size: Part) -> Iterator[Score]:
+    """The worst cell, and how alike a cell's items are answered."""
     filled = counts.sum((1, 2)) > 0
-    if filled.any():
-        yield Score("worst_cell_accuracy", float(accuracy[filled].min()), size)
-        yield Score("cells_never_right", float((accuracy[filled] == 0).mean()), size)
-        missed = _missed_by_cell(counts, cells)
-        acting = filled & cells.intervention[cells.flat_truth]
-        if acting.any():
-            yield Score("worst_cell_missed", float(missed[acting].max()), size)
-        shares = modal[filled]
-        for name, share in (("mean", shares.mean()), ("median", np.median(shares)), ("min", shares.min())):
-            yield Score(f"modal_share_{name}", float(share), size)
-        if (~np.isnan(alike)).any():
-            yield Score("consistency", float(np.nanmean(alike)), size)
-
-
-def _missed_by_cell(counts: Ints, cells: Cells) -> Array:
-    idle = np.append(~cells.intervention, True)
-    missed = counts.sum(1)[:, idle].sum(1)
-    return np.asarray(missed / np.maximum(counts.sum((1, 2)), 1))
-
-
-def shares_by_cell(counts: Ints, cells: Cells) -> dict[str, Array]:
-    """(C,) numbers of items by cell that the shares of the whole are made of."""
-    acts = np.append(cells.intervention, False)
-    truth = cells.flat_truth
-    gesture = counts[:, 1].sum(1)
-    safety = counts[np.arange(len(counts)), :, truth].sum(1)
-    named, every = counts[:, 1], counts.sum(1)
-    needed = cells.intervention[truth]
-    events = {
-        "gesture_accuracy": gesture,
-        "safety_accuracy": safety,
-        "decoupling_score": gesture - safety,
-        "under_safety": np.where(needed, named[:, ~acts].sum(1), 0),
-        "over_safety": np.where(needed, 0, named[:, acts].sum(1)),
-        "under_safety_any_gesture": np.where(needed, every[:, ~acts].sum(1), 0),
-        "over_safety_any_gesture": np.where(needed, 0, every[:, acts].sum(1)),
-    }
-    return {name: np.asarray(values, np.float64) for name, values in events.items()}
+    if not filled.any():
+        return
+    accuracy = accuracy_by_cell(counts, cells)[filled]
+    yield Score("worst_cell_accuracy", float(accuracy.min()), size)
+    yield Score("cells_never_right", float((accuracy == 0).mean()), size)
+    acting = filled & cells.intervention[cells.flat_truth]
+    if acting.any():
+        yield Score("worst_cell_missed", float(missed_by_cell(counts, cells)[acting].max()), size)
+    shares = modal_shares(counts)[filled]
+    for name, share in (("mean", shares.mean()), ("median", np.median(shares)), ("min", shares.min())):
+        yield Score(f"modal_share_{name}", float(share), size)
+    alike = consistency(counts)
+    if (~np.isnan(alike)).any():
+        yield Score("consistency", float(np.nanmean(alike)), size)
 
 
 def _studentised(counts: Ints, cells: Cells, draws: Array, asked_gesture: bool) -> Iterator[Score]:
