@@ -2,8 +2,8 @@
 
 The paper prints no answers by cell.  Whole numbers of answers per cell, gesture right or wrong, and label are sought
 (mixed-integer linear programme) such that the confusion matrix (Appendix F) is met exactly, accuracy by scenario (C),
-the six failure classes (D), accuracies by gesture (E), the main table (2), and mean and least modal share (I) are met
-within rounding.  Such a table is one of many; point estimates must agree, intervals need not.
+the six failure classes (D), accuracies by gesture (E), the main table (2), and mean, median and least modal share (I)
+are met within rounding.  Such a table is one of many; point estimates must agree, intervals need not.
 
     python benchmarks/safegesture_cells.py [--seconds 120]
 """
@@ -24,14 +24,15 @@ from scipy.sparse import csr_array, lil_array
 from handbench.tasks.safegesture.cell_counts import shares_by_cell
 from handbench.tasks.safegesture.cells import PAPER
 from handbench.tasks.safegesture.intervals import cell_draws, paired_difference
-from handbench.tasks.safegesture.measures import TAXONOMY
 from handbench.tasks.safegesture.scoring import STUDENTISED, Score, score_counts
 
 MODELS = ("GPT-4o", "Qwen2.5-VL", "InternVL2", "Phi-3.5", "LLaVA-NeXT")
 PER_CELL = 100
 C, K = PAPER.truth.size, len(PAPER.labels)
-ANSWERS = C * 2 * K  # then C modal counts, then C · K choices of the modal label
-SIZE = ANSWERS + C + C * K
+ANSWERS = C * 2 * K  # then C modal counts, C · K choices of the modal label, 3 · C cells beside median and minimum
+CHOSEN = ANSWERS + C
+BESIDE = CHOSEN + C * K
+SIZE = BESIDE + 3 * C
 TRUTH = PAPER.flat_truth
 ACTS = PAPER.intervention
 
@@ -120,8 +121,9 @@ def build(model: str, data: dict[str, Any], *, modal: bool) -> Margins:
         if modal and row["metric"] == "modal_share_mean":
             found = {ANSWERS + c: 1.0 for c in range(C)}, C * PER_CELL / 100, 0.05
         if modal and row["metric"] == "modal_share_min":
-            for c in range(C):
-                margins.add({ANSWERS + c: 1.0}, value, PER_CELL)
+            order_rows(margins, value, kind=0, above=C, below=1)
+        if modal and row["metric"] == "modal_share_median":
+            order_rows(margins, value, kind=1, above=C // 2 + 1, below=C // 2 + 1)
         if found is not None:
             counted, unit, step = found
             margins.add(counted, (value - step) * unit - 1e-6, (value + step) * unit + 1e-6)
@@ -130,10 +132,25 @@ def build(model: str, data: dict[str, Any], *, modal: bool) -> Margins:
     return margins
 
 
+def order_rows(margins: Margins, value: float, *, kind: int, above: int, below: int) -> None:
+    """At least so many cells with a modal count of ``value`` or more, and so many with ``value`` or less."""
+    if above == C:
+        for c in range(C):
+            margins.add({ANSWERS + c: 1.0}, value, PER_CELL)
+    else:
+        is_above = {BESIDE + 2 * C + c: 1.0 for c in range(C)}
+        margins.add(is_above, above, C)
+        for c in range(C):
+            margins.add({ANSWERS + c: 1.0, BESIDE + 2 * C + c: -value}, 0, np.inf)
+    margins.add({BESIDE + kind * C + c: 1.0 for c in range(C)}, below, C)
+    for c in range(C):
+        margins.add({ANSWERS + c: 1.0, BESIDE + kind * C + c: PER_CELL - value}, -np.inf, PER_CELL)
+
+
 def modal_rows(margins: Margins) -> None:
     """Tie each modal count to the greatest answer of its cell."""
     for c in range(C):
-        chosen = ANSWERS + C + c * K
+        chosen = CHOSEN + c * K
         margins.add({chosen + j: 1.0 for j in range(K)}, 1, 1)
         for j in range(K):
             count = {answer(c, r, j): -1.0 for r in (0, 1)}
@@ -145,7 +162,7 @@ def solve(model: str, data: dict[str, Any], seconds: float) -> tuple[np.ndarray 
     """(C, 2, K + 1) counts, and whether the modal shares are met too; None where no table exists."""
     integral = np.ones(SIZE)
     upper = np.full(SIZE, float(PER_CELL))
-    upper[ANSWERS + C :] = 1
+    upper[CHOSEN:] = 1
     for modal in (True, False):
         found = milp(
             np.zeros(SIZE),
@@ -160,49 +177,65 @@ def solve(model: str, data: dict[str, Any], seconds: float) -> tuple[np.ndarray 
     return None, False
 
 
-def printed(data: dict[str, Any], model: str) -> dict[str, tuple[float, float | None, float | None]]:
-    names = {
-        "GA": "gesture_accuracy",
-        "SA": "safety_accuracy",
-        "DS": "decoupling_score",
-        "under_safety": "under_safety",
-        "over_safety": "over_safety",
-        "macro_F1": "macro_f1",
-        "modal_share_mean": "modal_share_mean",
-        "modal_share_median": "modal_share_median",
-        "modal_share_min": "modal_share_min",
-        "balanced_accuracy": "balanced_accuracy",
-    }
-    rows = {}
-    for row in data["results"]:
-        if row.get("model") == model and row["table"] in ("Table 2", "Appendix G", "Appendix I"):
-            name = names.get(row["metric"])
-            if name and row.get("value") is not None:
-                rows[name] = (row["value"], row.get("ci95_low"), row.get("ci95_high"))
-        if row.get("model") == model and row["table"] == "Appendix D":
-            rows.setdefault(row["category"].lower(), (row["value"], None, None))
-    return rows
+NAMES = {
+    "GA": "gesture_accuracy",
+    "SA": "safety_accuracy",
+    "DS": "decoupling_score",
+    "macro_F1": "macro_f1",
+    "F1": "f1",
+    "GA_by_gesture": "gesture_accuracy",
+    "SA_by_gesture": "safety_accuracy",
+    "SA_by_scenario": "safety_accuracy",
+    "label_count": "label_use",
+}
+"""The paper's names of measures where ours differ."""
+
+
+def compare(row: dict[str, Any], scores: dict[tuple[str, str, str], Score]) -> tuple[str, float, float] | None:
+    """Name, our value and half the last printed digit, in the printed unit; None for what no cells can tell."""
+    part = next(((key, row[key]) for key in ("scenario", "gesture", "label") if row.get(key)), ("all", "all"))
+    metric = row["category"].lower() if row.get("category") else NAMES.get(row["metric"], row["metric"])
+    found = scores.get((metric, *part))
+    if row.get("value") is None or found is None:
+        return None
+    factor = {"fraction": 1.0, "items": float(C * PER_CELL)}.get(row["unit"], 100.0)
+    half = {"fraction": 0.0005, "items": 0.01}.get(row["unit"], 0.05)
+    whole_number = row["metric"] in ("modal_share_median", "modal_share_min")
+    name = metric if part[0] == "all" else f"{metric} {part[1]}"
+    return name, factor * found.value, 0.5 if whole_number else half
+
+
+def bracket(low: float | None, high: float | None, unit: float = 1.0) -> str:
+    """An interval as it is printed; a dash where there is none."""
+    return "-" if low is None or high is None or np.isnan(low) else f"[{unit * low:.1f}, {unit * high:.1f}]"
 
 
 def show(model: str, counts: np.ndarray, draws: np.ndarray, data: dict[str, Any]) -> bool:
+    """Hold every printed number of a model against our score of the same table of cells."""
     scores = [*score_counts(counts, PAPER, draws, asked_gesture=True)]
-    whole: dict[str, Score] = {s.metric: s for s in scores if s.part.slice == "all" and s.rule != STUDENTISED}
-    student = {s.metric: s for s in scores if s.part.slice == "all" and s.rule == STUDENTISED}
-    agrees = True
+    ours = {(s.metric, s.part.slice, s.part.value): s for s in scores if s.rule != STUDENTISED}
+    student = {s.metric: s for s in scores if s.rule == STUDENTISED}
+    held = off = 0
     print(f"  {'measure':<20}{'paper':>8}{'ours':>9}   {'paper interval':<16}{'percentile':<16}studentised")
-    for name, (value, low, high) in printed(data, model).items():
-        ours = whole[name]
-        free = name in ("modal_share_median", "modal_share_min")  # another table with the same margins has another one
-        close = abs(100 * ours.value - value) <= (0.5 if free else 0.0501)
-        agrees &= close or free
-        theirs = "" if low is None else f"[{low:.1f}, {high:.1f}]"
-        mine = "" if low is None else f"[{100 * ours.interval.low:.1f}, {100 * ours.interval.high:.1f}]"
-        other = student.get(name)
-        third = "" if other is None else f"[{100 * other.interval.low:.1f}, {100 * other.interval.high:.1f}]"
-        mark = "" if close else "  free" if free else "  DIFFERS"
-        print(f"  {name:<20}{value:>8.1f}{100 * ours.value:>9.2f}   {theirs:<16}{mine:<16}{third}{mark}")
-    assert set(TAXONOMY) <= set(printed(data, model))
-    return agrees
+    for row in (row for row in data["results"] if row.get("model") == model and row["table"] != "Table 4"):
+        found = compare(row, ours)
+        if found is None:
+            continue
+        name, value, half = found
+        close = abs(value - row["value"]) <= half + 1e-4
+        held, off = held + close, off + (not close)
+        if close and row["table"] not in ("Table 2", "Appendix D", "Appendix I"):
+            continue
+        three = ""
+        if row.get("ci95_low") is not None:
+            mine, other = ours[name, "all", "all"].interval, student[name].interval
+            three = (
+                f"{bracket(row['ci95_low'], row['ci95_high']):<16}{bracket(mine.low, mine.high, 100):<16}"
+                f"{bracket(other.low, other.high, 100)}"
+            )
+        print(f"  {name:<20}{row['value']:>8}{value:>9.2f}   {three}{'' if close else '  DIFFERS'}".rstrip())
+    print(f"  {held} of {held + off} printed numbers met")
+    return held > 0 and not off
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Counts of answers by cell, and what follows from each cell alone.
 
-Counts are (C, 2, K + 1): cell (gesture · S + scenario), whether the gesture was right (0 no, 1 yes), label answered; the
-last column counts answers whose label is not readable.
+Counts are (C, 2, K + 1): cell (gesture · S + scenario), whether the gesture was right (0 no, 1 yes), label answered;
+the last column counts answers whose label is not readable.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Counts are (K, 2, K + 1, ...): true label, whether the gesture was right (0 no, 1 yes), label answered, the last column
 counting answers whose label is not readable; trailing axes are bootstrap resamples.  An unreadable label is wrong; it
-makes the system do nothing, so it is a missed intervention where one was right.  A measure without a denominator is NaN.
+makes the system do nothing, so it is a missed intervention where one was right.  A measure without a denominator is
+NaN.
 """
 
 from __future__ import annotations
