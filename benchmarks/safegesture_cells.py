@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, lil_array
 
 from handbench.tasks.safegesture.cell_counts import shares_by_cell
-from handbench.tasks.safegesture.cells import PAPER
+from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.intervals import cell_draws, paired_difference
 from handbench.tasks.safegesture.scoring import STUDENTISED, Score, score_counts
 

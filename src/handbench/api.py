@@ -83,7 +83,7 @@ def _context(
 
 def ask(
     task: str,
-    data: str,
+    data: str | None,
     out: str | Path,
     *,
     split: str | None = None,
@@ -100,7 +100,7 @@ def ask(
 
     Args:
         task: the task and its options, e.g. ``handvqa?per_descriptor=all``.
-        data: the source, e.g. ``ge:PATH`` or ``synth:hands?n=200``.
+        data: the source, e.g. ``ge:PATH`` or ``synth:hands?n=200``; None where the questions are text alone.
         out: the run's folder; if these very questions are there already, nothing is done.
         split: the owner's split, or ``paper-train``, ``paper-test``.
         protocol: ``paper``, or ``released`` for the released code's rules.
@@ -115,7 +115,7 @@ def ask(
     """
     folder = RunFolder(Path(out))
     context = _context(split, protocol, workers, force, progress, folder, keep_going, cache, mano)
-    asking.ask(folder, task, data, context, Shard.parse(shard))
+    asking.ask(folder, task, data or asking.NO_DATA, context, Shard.parse(shard))
     return Run(folder)
 
 
@@ -172,7 +172,7 @@ def report(run: Run | str | Path, *, workers: int | None = None, progress: Progr
 
 def run(
     task: str,
-    data: str,
+    data: str | None,
     model: str | Sequence[str],
     out: str | Path | None = None,
     *,
@@ -205,7 +205,7 @@ def run(
     """
     for name in [model] if isinstance(model, str) else model:
         check_model(str(Answerer.parse(name, strategy)))
-    place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}")
+    place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}" if data else task)
     made = ask(
         task,
         data,

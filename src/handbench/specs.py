@@ -54,6 +54,20 @@ class Spec:
         return text + ("?" + "&".join(pairs) if pairs else "")
 
 
+def with_options(text: str, **options: str | None) -> str:
+    """A spec's text with more options; those that are None are left out.
+
+    Raises:
+        HandbenchError: the spec has one of them already, with another value.
+    """
+    spec = Spec.parse(text)
+    given = {key: value for key, value in options.items() if value is not None}
+    for key, value in given.items():
+        if spec.options.get(key, value) != value:
+            raise HandbenchError(f"{spec}: {key} is {spec.options[key]!r} there and {value!r} beside it")
+    return str(Spec(spec.kind, spec.name, {**spec.options, **given}))
+
+
 class Options:
     """Typed reading of a spec's options; :meth:`done` refuses what nobody asked for."""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from handbench.replies import Field, Status, read_fields
 from handbench.replies.fields_objects import find_records
 from handbench.replies.fields_values import is_blank, words
-from handbench.tasks.safegesture.cells import GESTURES, LABELS
+from handbench.tasks.safegesture.cells_file import GESTURES, LABELS
 from handbench.tasks.safegesture.reading import fields, read_reply
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from handbench.errors import HandbenchError
-from handbench.tasks.safegesture.cells import GESTURES, LABELS, PAPER, load
+from handbench.tasks.safegesture.cells import fingerprint
+from handbench.tasks.safegesture.cells_file import GESTURES, LABELS, PAPER, load
 
 PACKAGED = (files("handbench.tasks.safegesture") / "cells.toml").read_text(encoding="utf-8")
 
@@ -126,3 +127,19 @@ def test_what_is_wrong_in_a_csv_is_named(tmp_path, text, message):
 def test_no_file(tmp_path):
     with pytest.raises(HandbenchError, match="expected a table of cells"):
         load(tmp_path / "none.toml")
+
+
+def test_prices_alone_are_of_the_paper_s_grid(tmp_path):
+    path = tmp_path / "prices.toml"
+    path.write_text("[costs]\nmissed = 20\n[costs.matrix.CRITICAL_STOP]\nSAFE_NEUTRAL = 100\n")
+    cells = load(path)
+    assert (cells.truth == PAPER.truth).all()
+    assert fingerprint(cells) == fingerprint(PAPER)
+    stop, warning, safe, verify = (
+        LABELS.index(name) for name in ("CRITICAL_STOP", "WARNING_ATTENTION", "SAFE_NEUTRAL", "AMBIGUOUS_VERIFY")
+    )
+    assert cells.cost_matrix[stop, safe] == 100
+    assert cells.cost_matrix[stop, verify] == 20
+    assert cells.cost_matrix[stop, -1] == 20  # not readable: nothing is done
+    assert cells.cost_matrix[stop, warning] == cells.costs.grade
+    assert cells.cost_matrix[safe, stop] == cells.costs.alarm

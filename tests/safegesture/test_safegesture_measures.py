@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, recall_score
 
 from handbench.tasks.safegesture import baselines
 from handbench.tasks.safegesture.cell_counts import by_truth, consistency, count_cells, modal_shares
-from handbench.tasks.safegesture.cells import LABELS, PAPER
+from handbench.tasks.safegesture.cells_file import LABELS, PAPER
 from handbench.tasks.safegesture.measures import (
     TAXONOMY,
     check_identities,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -14,7 +16,7 @@ from handbench.runs.answering import task_of
 from handbench.synth.gestures import gesture_recipe
 from handbench.synth.sample import annotate
 from handbench.tasks.safegesture import chain
-from handbench.tasks.safegesture.cells import PAPER
+from handbench.tasks.safegesture.cells_file import PAPER
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +84,37 @@ def test_terminal(run):
 
 
 def test_text_variant_needs_no_source(tmp_path):
-    made = api.run("safegesture?variant=scenario-only", "none", ["prior", "chance"], tmp_path / "a", workers=1)
+    made = api.run("safegesture?variant=scenario-only", None, ["prior", "chance"], tmp_path / "a", workers=1)
     assert made.manifest["questions"]["count"] == 8
     assert number(made, "prior", "safety_accuracy") == pytest.approx(17 / 48)
     assert made.report.exists()
+
+
+def test_a_source_is_asked_for_where_images_are_shown_and_refused_where_none_are(tmp_path):
+    with pytest.raises(HandbenchError, match="say where the gestures come from with --data"):
+        api.ask("safegesture", None, tmp_path / "a")
+    with pytest.raises(HandbenchError, match="needs no source; leave out --data"):
+        api.ask("safegesture?variant=gesture-as-text", "synth:gestures?n=1", tmp_path / "b")
+
+
+def cli(*arguments, folder):
+    command = [sys.executable, "-m", "handbench.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def test_commands_of_the_text_variants_and_own_cells(tmp_path):
+    ran = cli("run", "safegesture", "--variant", "gesture-as-text", "-m", "oracle", folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "48 questions" in ran.stdout
+    assert (tmp_path / ran.stdout.splitlines()[-1].strip()).name == "report.html"
+    (tmp_path / "mine.csv").write_text("gesture,scenario,safety_label\nlike,home_daily,SAFE_NEUTRAL\n")
+    ran = cli("ask", "safegesture", "--variant", "scenario-only", "--cells", "mine.csv", "-o", "own", folder=tmp_path)
+    assert ran.stdout.splitlines()[0] == "1 questions"
+    (tmp_path / "mine.csv").write_text("gesture,scenario,safety_label\nlike,home_daily,HELP_DISTRESS\n")
+    (tmp_path / "elsewhere").mkdir()
+    cli("answer", "../own", "-m", "oracle", folder=tmp_path / "elsewhere")
+    ran = cli("score", "../own", folder=tmp_path / "elsewhere")
+    assert "the file of cells has changed" in ran.stderr
 
 
 def test_a_source_without_gestures_is_refused(tmp_path):

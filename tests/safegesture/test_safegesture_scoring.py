@@ -15,7 +15,7 @@ from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.specs import Options, Spec
 from handbench.tasks.safegesture import SafeGesture, scoring
-from handbench.tasks.safegesture.cells import LABELS, PAPER, load
+from handbench.tasks.safegesture.cells_file import LABELS, PAPER, load
 from handbench.tasks.safegesture.intervals import cell_draws, paired_difference, percentile, studentised
 from handbench.tasks.safegesture.items import items_of
 from handbench.tasks.safegesture.options import SafeGestureOptions

@@ -12,7 +12,7 @@ from handbench.errors import HandbenchError
 from handbench.runs.strategies import drive
 from handbench.specs import Options, Spec
 from handbench.tasks.safegesture import SafeGesture, scoring
-from handbench.tasks.safegesture.cells import LABELS, PAPER
+from handbench.tasks.safegesture.cells_file import LABELS, PAPER
 from handbench.tasks.safegesture.options import SafeGestureOptions
 from handbench.tasks.safegesture.questions import ask
 from handbench.tasks.safegesture.two_step import make

@@ -10,7 +10,22 @@ import typer
 from handbench.errors import HandbenchError
 
 Task = Annotated[str, typer.Argument(help="The task and its options, e.g. handvqa?per_descriptor=all.")]
-Data = Annotated[str, typer.Option("--data", help="The source, e.g. synth:hands?n=200&seed=0 or ge:PATH.")]
+Data = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="The source, e.g. synth:hands?n=200&seed=0 or ge:PATH; none where questions are text alone.",
+        show_default=False,
+    ),
+]
+Variant = Annotated[
+    str | None,
+    typer.Option("--variant", help="Of safegesture: scenario-only or gesture-as-text.", show_default=False),
+]
+CellsFile = Annotated[
+    Path | None,
+    typer.Option("--cells", help="Of safegesture: your own gestures, scenarios and labels.", show_default=False),
+]
 Models = Annotated[
     list[str],
     typer.Option("--model", "-m", help="Who answers, e.g. prior, pose:blaze-full; repeatable."),

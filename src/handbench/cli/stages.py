@@ -11,6 +11,7 @@ import typer
 from handbench.cli.app import app
 from handbench.cli.options import (
     Cache,
+    CellsFile,
     Controls,
     Data,
     Folder,
@@ -25,18 +26,27 @@ from handbench.cli.options import (
     Split,
     Strategy,
     Task,
+    Variant,
     Workers,
     cache_folder,
 )
 from handbench.cli.printing import counted, print_run
 from handbench.cli.progress import progress_bar
+from handbench.specs import with_options
+
+
+def _task(task: str, variant: str | None, cells: Path | None) -> str:
+    """A task's name with the options that have words of their own."""
+    return with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None)
 
 
 @app.command()
 def run(
     task: Task,
-    data: Data,
     model: Models,
+    data: Data = None,
+    variant: Variant = None,
+    cells: CellsFile = None,
     out: Out = None,
     strategy: Strategy = None,
     controls: Controls = None,
@@ -57,7 +67,7 @@ def run(
     task = with_controls(task, controls)
     with progress_bar(as_json) as tell:
         made = api.run(
-            task,
+            _task(task, variant, cells),
             data,
             model,
             out,
@@ -77,9 +87,11 @@ def run(
 @app.command()
 def ask(
     task: Task,
-    data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
     controls: Controls = None,
+    data: Data = None,
+    variant: Variant = None,
+    cells: CellsFile = None,
     split: Split = None,
     protocol: Protocol = "paper",
     shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
@@ -98,7 +110,7 @@ def ask(
     task = with_controls(task, controls)
     with progress_bar(as_json) as tell:
         made = api.ask(
-            task,
+            _task(task, variant, cells),
             data,
             out,
             split=split,
@@ -116,7 +128,8 @@ def ask(
         print(json.dumps(manifest))
         return
     questions, source = manifest["questions"], manifest["source"]
-    print(f"{questions['count']} questions about {questions['hands']} hands on {questions['images']} images")
+    shown = f" about {questions['hands']} hands on {questions['images']} images" if questions["images"] else ""
+    print(f"{questions['count']} questions{shown}")
     for name, counts in (("left out", source["skipped"]), ("not asked", manifest["not_asked"])):
         if counts:
             print(f"{name}: {counted(counts)}")

@@ -19,6 +19,8 @@ from handbench.runs.parts import find_task, load_source
 from handbench.specs import Spec
 
 HANDS_PER_CHUNK = 4_000
+NO_DATA: Final = "none"
+"""In place of a source, where the questions are text alone."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,10 @@ def ask(
         _same_or_refuse(folder, manifest["asked"], wanted)
         return manifest
     kind = source_table(options)
+    if kind is not None and data == NO_DATA:
+        raise HandbenchError(f"{task_name}: say where the {kind} come from with --data; handbench list shows all")
+    if kind is None and data != NO_DATA:
+        raise HandbenchError(f"{task_name}: shows no image and needs no source; leave out --data {data}")
     source = load_source(data, context) if kind is not None else _text_alone()
     if kind is not None and _rows(source, kind).is_empty():
         raise HandbenchError(f"{data}: no {kind} to ask about{_why(source)}")

@@ -10,8 +10,10 @@ import polars as pl
 
 from handbench.protocols import task
 from handbench.tasks.safegesture import chain, questions, reading, scoring
-from handbench.tasks.safegesture.cells import PAPER, Cells
+from handbench.tasks.safegesture.cells import Cells
+from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.options import SafeGestureOptions
+from handbench.tasks.safegesture.questions import check_cells
 
 
 class SafeGesture:
@@ -39,10 +41,12 @@ class SafeGesture:
 
     def read(self, questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         """See :func:`handbench.tasks.safegesture.reading.read`."""
+        check_cells(questions, self.cells)
         return reading.read(questions, answers, self.cells)
 
     def score(self, questions: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
         """See :func:`handbench.tasks.safegesture.scoring.score`."""
+        check_cells(questions, self.cells)
         return scoring.score(questions, readings, self.cells)
 
     def answer_from_poses(

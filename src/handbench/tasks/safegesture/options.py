@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from handbench.specs import Options
-from handbench.tasks.safegesture.cells import PAPER, Cells, load
+from handbench.tasks.safegesture.cells import Cells, fingerprint
+from handbench.tasks.safegesture.cells_file import PAPER, load
 from handbench.tasks.safegesture.text import VARIANTS, VERSION
 
 
@@ -39,20 +39,19 @@ class SafeGestureOptions:
     @property
     def tag(self) -> str:
         """What stands in every question's variant."""
-        own = "" if not self.path else f";cells={fingerprint(self.cells)}"
+        own = "" if self._mark == "paper" else f";cells={self._mark}"
         return f"{self.variant};wording={VERSION}{own}"
+
+    @property
+    def _mark(self) -> str:
+        mark = fingerprint(self.cells)
+        return "paper" if mark == fingerprint(PAPER) else mark
 
     def manifest(self) -> dict[str, Any]:
         """What goes into the run's record."""
         return {
             "variant": self.variant,
             "wording": VERSION,
-            "cells": fingerprint(self.cells) if self.path else "paper",
+            "cells": self._mark,
             "consensus": self.cells.consensus,
         }
-
-
-def fingerprint(cells: Cells) -> str:
-    """Short hash of everything that decides items and scores."""
-    parts = (cells.gestures, cells.scenarios, cells.labels, cells.truth.tolist(), cells.opening)
-    return blake2b(repr(parts).encode(), digest_size=4).hexdigest()

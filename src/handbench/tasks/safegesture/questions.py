@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from handbench import tables
+from handbench.errors import HandbenchError
 from handbench.tasks.safegesture.baselines import policy
-from handbench.tasks.safegesture.cells import Cells
+from handbench.tasks.safegesture.cells import Cells, fingerprint
 from handbench.tasks.safegesture.options import SafeGestureOptions
 from handbench.tasks.safegesture.text import ideal_reply, prompt
 
@@ -149,3 +150,16 @@ def _cell_frame(cells: Cells) -> pl.DataFrame:
 
 def _numbered(names: tuple[str, ...]) -> list[tuple[str, int]]:
     return [(name, number) for number, name in enumerate(names)]
+
+
+def check_cells(questions: pl.DataFrame, cells: Cells) -> None:
+    """Hold the cells that questions were made from against those at hand.
+
+    Raises:
+        HandbenchError: the file of cells has changed since.
+    """
+    made = questions["variant"].cast(pl.String).str.extract(r";cells=(\w+)").drop_nulls().unique()
+    if made.len() and made.to_list() != [fingerprint(cells)]:
+        raise HandbenchError(
+            "the file of cells has changed since these questions were made; put it back, or ask anew in another folder"
+        )

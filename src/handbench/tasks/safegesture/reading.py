@@ -14,7 +14,8 @@ import polars as pl
 from handbench.errors import HandbenchError
 from handbench.replies import Field, Status, read_fields
 from handbench.replies.fields_values import OTHER, words
-from handbench.tasks.safegesture.cells import GESTURES, LABELS, PAPER, Cells
+from handbench.tasks.safegesture.cells import Cells
+from handbench.tasks.safegesture.cells_file import GESTURES, LABELS, PAPER
 
 KEY: Final = ["question_id", "variant"]
 

@@ -23,7 +23,8 @@ from handbench.tasks.safegesture.cell_counts import (
     resampled,
     shares_by_cell,
 )
-from handbench.tasks.safegesture.cells import PAPER, Cells
+from handbench.tasks.safegesture.cells import Cells
+from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.intervals import (
     SEED,
     Interval,

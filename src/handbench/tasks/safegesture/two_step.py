@@ -15,7 +15,8 @@ from handbench.errors import HandbenchError
 from handbench.protocols import strategy
 from handbench.replies import read_fields
 from handbench.specs import Options, Spec
-from handbench.tasks.safegesture.cells import Cells, Gesture, load
+from handbench.tasks.safegesture.cells import Cells, Gesture
+from handbench.tasks.safegesture.cells_file import load
 from handbench.tasks.safegesture.options import SafeGestureOptions
 from handbench.tasks.safegesture.reading import GESTURE, KEY, fields
 from handbench.tasks.safegesture.text import gesture_prompt, gesture_reply, ideal_reply, prompt
