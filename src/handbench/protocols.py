@@ -327,6 +327,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "table": "handbench.datasets.table",
         "images": "handbench.datasets.images",
         "hagrid": "handbench.datasets.hagrid",
+        "egopoint": "handbench.datasets.egopoint",
         "synth": "handbench.synth.reader",
     },
     "models": {

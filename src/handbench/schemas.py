@@ -15,6 +15,8 @@ JOINTS_2D: Final = pl.Array(pl.Float64, (21, 2))
 FLAGS: Final = pl.Array(pl.Boolean, 21)
 VECTOR: Final = pl.Array(pl.Float64, 3)
 MATRIX: Final = pl.Array(pl.Float64, (3, 3))
+BOX: Final = pl.Array(pl.Float64, 4)
+"""x1, y1, x2, y2 in pixels of the original image, from its upper left corner."""
 WORD: Final = pl.Categorical()
 """Text that repeats much (a prompt template, a dataset): kept once, pointed at by number."""
 
@@ -109,6 +111,32 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "side": _optional(WORD, "the acting hand: left, right or both"),
         "cluster": Column(pl.String),
     },
+    "scenes": {
+        "scene_id": Column(pl.String, meaning="dataset/split/image"),
+        "image": Column(pl.String),
+        "image_hash": _optional(pl.String),
+        **_ORIGIN,
+        "source": Column(WORD, meaning="real, synthetic, edited or rendered"),
+        "width": Column(pl.Int32, meaning="pixels"),
+        "height": Column(pl.Int32, meaning="pixels"),
+        "hand_box": Column(BOX),
+        "hand_side": _optional(WORD),
+        "hand_px": _optional(JOINTS_2D, "joints of the pointing hand, pixels", nan=True),
+        "ray_px": _optional(BOX, "a point of the true pointing ray and its unit direction, pixels, y down"),
+        "target_box": _optional(BOX, "what the hand points at; null where that is nothing"),
+        "target_category": _optional(pl.String),
+        "negative": _optional(WORD, "why a referent has no target: not-pointing, empty-ray, contradiction, or unnamed"),
+        "occluded": _optional(pl.Float32, "part of the target that is hidden, 0..1"),
+        "candidate_boxes": Column(pl.List(BOX), meaning="everything that could be pointed at, the target among them"),
+        "candidate_categories": Column(pl.List(pl.String)),
+        "referents": Column(pl.List(pl.String), meaning="what is said while pointing, each an item of its own"),
+        "question": _optional(pl.String, "about the target"),
+        "answer": _optional(pl.String),
+        "caption_image": _optional(pl.String),
+        "caption_object": _optional(pl.String),
+        "caption_hand": _optional(pl.String),
+        "cluster": Column(pl.String, meaning="the image"),
+    },
     "questions": {
         **_QUESTION_KEY,
         "task": Column(WORD),
@@ -130,7 +158,14 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "about_side": _optional(WORD),
         "about_gesture": _optional(WORD),
         "about_scenario": _optional(WORD),
+        "about_referent": _optional(WORD, "what is said while pointing"),
+        "about_category": _optional(WORD, "of the thing that is pointed at"),
         "hand_id": _optional(pl.String),
+        "scene_id": _optional(pl.String),
+        "image_size": _optional(pl.Array(pl.Int32, 2), "width and height of the image, where boxes are asked for"),
+        "hand_box": _optional(BOX),
+        "truth_box": _optional(BOX, "null where nothing is to be pointed out"),
+        "truth_text": _optional(pl.String, "the answer in words"),
         **_ORIGIN,
         "cluster": Column(pl.String),
     },
@@ -161,6 +196,11 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "gesture_correct": _optional(pl.Boolean),
         "likelihoods": _optional(pl.List(pl.Float32), "of each option, adding up to 1: told in words or by logprobs"),
         "label": _optional(WORD, "the label named, null where none is readable"),
+        "box": _optional(BOX, "the box read"),
+        "written": _optional(BOX, "the box as written, in its frame"),
+        "iou": _optional(pl.Float32, "of the box and the truth"),
+        "confidence": _optional(pl.Float32, "in the box, where the reply states one"),
+        "text": _optional(pl.String, "the answer in words, as it is compared"),
     },
     "poses": {
         "estimator": Column(WORD),

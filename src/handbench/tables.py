@@ -18,7 +18,7 @@ from typing import Final, Self
 import polars as pl
 
 from handbench.errors import HandbenchError
-from handbench.schemas import FLAGS, JOINTS_2D, JOINTS_3D, MATRIX, SCHEMAS, VECTOR, VERSION, WORD, Column
+from handbench.schemas import BOX, FLAGS, JOINTS_2D, JOINTS_3D, MATRIX, SCHEMAS, VECTOR, VERSION, WORD, Column
 
 ROWS_PER_PART: Final = 100_000
 """Rows in each Parquet part of a long table."""
@@ -263,6 +263,7 @@ def _line(error: BaseException) -> str:
 
 
 __all__ = [
+    "BOX",
     "FLAGS",
     "JOINTS_2D",
     "JOINTS_3D",
