@@ -23,21 +23,22 @@ def compose(picture: NDArray[np.float32], pixel: NDArray[np.int64], colour: Floa
     """Lay drawn pixels over a picture, in place.
 
     Args:
-        picture: (size, size, 3) sRGB 0..1.
+        picture: (H, W, 3) sRGB 0..1.
         pixel: (N,) flat indices in the picture enlarged by ``supersample``.
         colour: (N, 3) linear light.
         supersample: enlargement of what was drawn.
     """
-    size = len(picture)
+    height, width = picture.shape[:2]
+    size = width * height
     flat = picture.reshape(-1, 3)
     if supersample == 1:
         flat[pixel] = encode(colour)
         return
-    row, column = np.divmod(pixel, size * supersample)
-    target = row // supersample * size + column // supersample
-    cover = np.bincount(target, minlength=size * size) / supersample**2
+    row, column = np.divmod(pixel, width * supersample)
+    target = row // supersample * width + column // supersample
+    cover = np.bincount(target, minlength=size) / supersample**2
     touched = np.flatnonzero(cover)
     clipped = np.clip(colour, 0, 1)
-    total = np.stack([np.bincount(target, clipped[:, c], size * size)[touched] for c in range(3)], axis=1)
+    total = np.stack([np.bincount(target, clipped[:, c], size)[touched] for c in range(3)], axis=1)
     behind = decode(flat[touched]) * (1 - cover[touched, None])
     flat[touched] = encode(total / supersample**2 + behind)

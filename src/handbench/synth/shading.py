@@ -88,15 +88,17 @@ def draw(
     width: int,
     height: int,
     light: Light,
+    casters: Sequence[Surface] | None = None,
 ) -> tuple[Ints, Floats]:
     """Draw meshes into one picture.
 
     Args:
-        surfaces: the meshes; all cast shadows on all.
+        surfaces: the meshes.
         matrix: (3, 3) intrinsics of the picture.
         width: of the picture.
         height: of the picture.
         light: the light.
+        casters: the meshes that cast shadows, all by default; without a large ground the rest has a finer shadow.
 
     Returns:
         (N,) flat pixel indices that a mesh covers and their (N, 3) linear colours.
@@ -110,7 +112,7 @@ def draw(
         layers.append(layer)
     if len(surfaces) > 1:
         layers = [buffer.seen(layer, number) for number, layer in enumerate(layers)]
-    shadow = ShadowMap(surfaces, light)
+    shadow = ShadowMap(surfaces if casters is None else casters, light)
     colours = [_shade(surface, layer, light, shadow) for surface, layer in zip(surfaces, layers, strict=True)]
     return np.concatenate([layer.pixel for layer in layers]), np.concatenate(colours)
 
