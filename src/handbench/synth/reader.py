@@ -5,9 +5,9 @@ from __future__ import annotations
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext, Source, dataset
 from handbench.specs import Spec
-from handbench.synth import gestures, hands, scenes
+from handbench.synth import clips, gestures, hands, scenes
 
-_SOURCES = {"hands": hands.read, "gestures": gestures.read, "scenes": scenes.read}
+_SOURCES = {"hands": hands.read, "gestures": gestures.read, "scenes": scenes.read, "clips": clips.read}
 
 
 @dataset("synth")

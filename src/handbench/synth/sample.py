@@ -166,7 +166,7 @@ def recipe(
         # Thumb up and down are told apart by the roll, which a view along the thumb would hide.
         view = ("palm", "back")[of_choice.integers(2)] if pose in thumbs else drawn_view
 
-    shape = _draw_shape(of_shape)
+    shape = draw_shape(of_shape)
     hand = rest_hand(dict(shape))
     angles = poses.draw_random(of_pose, hand) if pose == "random" else poses.draw_named(of_pose, hand, pose)
     placed = _draw_camera(of_camera, hand, angles, view, thumbs.get(pose))
@@ -185,7 +185,7 @@ def recipe(
         **placed,
         tone=tone,
         tint=(tint[0], tint[1], tint[2]),
-        light=_draw_light(of_look),
+        light=draw_light(of_look),
         background=background or drawn_background,
         blur=float(of_look.uniform(0.5, 1.1) / 256),
         grain=float(of_look.uniform(0.002, 0.014)),
@@ -198,7 +198,7 @@ def _check(what: str, value: str | None, known: tuple[str, ...]) -> None:
         raise HandbenchError(f"rendered hand: unknown {what} {value!r}; known are {', '.join(known)}")
 
 
-def _draw_shape(rng: np.random.Generator) -> tuple[tuple[str, float], ...]:
+def draw_shape(rng: np.random.Generator) -> tuple[tuple[str, float], ...]:
     """Strengths of the morphs: a few of the body, then finger length and girth either way."""
     ranges = {
         "male": (-1.0, 1.0),
@@ -256,7 +256,7 @@ def _draw_camera(rng: np.random.Generator, hand: RestHand, angles: Floats, view:
             }
 
 
-def _draw_light(rng: np.random.Generator) -> Light:
+def draw_light(rng: np.random.Generator) -> Light:
     """A sun from above or the side in front of the hand, of warm or cold colour, and a sky."""
     direction = (rng.uniform(-1, 1), rng.uniform(-1.2, -0.1), rng.uniform(-1.3, -0.45))
     warmth = rng.normal(0, 0.05)
