@@ -101,7 +101,7 @@ def _room(rng: np.random.Generator, draw: ImageDraw.ImageDraw) -> None:
         draw.rectangle((x, y, x + width, y + height), fill=_colour(rng, 90, 250))
     for _ in range(rng.integers(0, 3)):
         x, width, top = rng.uniform(-0.2, 0.9) * side, rng.uniform(0.2, 0.6) * side, rng.uniform(0.45, 0.75) * side
-        draw.rectangle((x, top, x + width, floor + 0.1 * side), fill=_muted(rng, 30, 150))
+        draw.rectangle((x, top, x + width, max(top, floor + 0.1 * side)), fill=_muted(rng, 30, 150))
 
 
 def _desk(rng: np.random.Generator, draw: ImageDraw.ImageDraw) -> None:

@@ -1,0 +1,1 @@
+"""Turn question tables into a better model."""

@@ -1,0 +1,115 @@
+"""Questions → what is to be said: one image with all that is asked about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from handbench.errors import HandbenchError
+from handbench.models._plan import plan
+from handbench.models._request import Ask
+from handbench.replies.speak import LETTERS, answers
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is asked about the same images, and what is to be answered.
+
+    Attributes:
+        asks: the questions.
+        replies: the right reply to each.
+    """
+
+    asks: tuple[Ask, ...]
+    replies: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.asks)
+
+    def single(self) -> Iterator[Lesson]:
+        """Each question by itself."""
+        for ask, reply in zip(self.asks, self.replies, strict=True):
+            yield Lesson((ask,), (reply,))
+
+    def few(self, count: int) -> Lesson:
+        """The first questions."""
+        return Lesson(self.asks[:count], self.replies[:count])
+
+
+def right_replies(questions: pl.DataFrame) -> pl.Series:
+    """The reply that each question wants: in the words of the oracle, or the letter alone where that is asked for."""
+    said = answers(questions, questions["truth_index"], "truth")["reply"]
+    letter = questions["truth_index"].replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
+    alone = questions["variant"].cast(pl.String).str.split(";").list.contains("letter")
+    return pl.select(pl.when(alone).then(letter).otherwise(said).alias("reply")).to_series()
+
+
+def lessons(questions: pl.DataFrame) -> list[Lesson]:
+    """Group questions by what they show.
+
+    Args:
+        questions: rows of the ``questions`` table with a truth.
+
+    Raises:
+        HandbenchError: a question has no right reply.
+    """
+    replies = right_replies(questions)
+    if replies.null_count():
+        row = questions.filter(replies.is_null()).row(0, named=True)
+        raise HandbenchError(f"tune: {row['question_id']}: its right answer is not among its options")
+    made: list[Lesson] = []
+    group: list[Ask] = []
+    for ask in plan(questions):
+        if group and (ask.images, ask.system) != (group[0].images, group[0].system):
+            made.append(_lesson(group, replies))
+            group = []
+        group.append(ask)
+    if group:
+        made.append(_lesson(group, replies))
+    return made
+
+
+def _lesson(asks: list[Ask], replies: pl.Series) -> Lesson:
+    return Lesson(tuple(asks), tuple(str(replies[ask.rows[0]]) for ask in asks))
+
+
+def read_mix(path: Path) -> list[Lesson]:
+    """Read an instruction-alignment set: JSON lines as ms-swift has them, images being absolute or beside the file.
+
+    Args:
+        path: each line ``{"messages": [{"role": "user", "content": ...}, {"role": "assistant", ...}], "images": [...]}``.
+
+    Raises:
+        HandbenchError: a line is not of that form.
+    """
+    made = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise HandbenchError(f"--mix {path}: {error}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            made.append(_mixed(json.loads(line), path))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise HandbenchError(
+                f'{path}, line {number}: expected {{"messages": [user, assistant], "images": [...]}}: {error!r}'
+            ) from None
+    if not made:
+        raise HandbenchError(f"--mix {path}: holds no line")
+    return made
+
+
+def _mixed(row: dict[str, Any], path: Path) -> Lesson:
+    said = {message["role"]: message["content"] for message in row["messages"]}
+    if not all(isinstance(text, str) for text in said.values()):
+        raise ValueError("contents must be text")
+    places = tuple(str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in row.get("images") or [])
+    prompt = said["user"].replace("<image>", "").strip()
+    return Lesson((Ask((0,), places, said.get("system", ""), prompt),), (said["assistant"],))

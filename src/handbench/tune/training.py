@@ -1,0 +1,183 @@
+"""One training: TRL's trainer with our batches, a checkpoint every so often, and what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from handbench.errors import HandbenchError
+from handbench.protocols import Progress
+from handbench.tune.batches import Batches
+from handbench.tune.lessons import Lesson
+from handbench.tune.settings import Settings
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gave.
+
+    Attributes:
+        model: the base with its adapter, as it was trained.
+        losses: (step, epoch, loss, learning rate) of each step.
+        seconds: spent in this process.
+        steps: of the whole training.
+        resumed: the step that it was taken up at, 0 where it was begun.
+    """
+
+    model: Any
+    losses: list[dict[str, float]]
+    seconds: float
+    steps: int
+    resumed: int = 0
+
+
+@dataclass
+class Order:
+    """Row numbers → lessons, for a trainer that wants a table.
+
+    Attributes:
+        lessons: by row number.
+        batches: makes the tensors.
+    """
+
+    lessons: Sequence[Lesson]
+    batches: Batches
+    waiting: list[int] = field(default_factory=list)
+
+    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        """The batch of some rows."""
+        return self.batches([self.lessons[row["lesson"]] for row in rows])
+
+
+def train(
+    model: Any,
+    processor: Any,
+    lessons: Sequence[Lesson],
+    batches: Batches,
+    settings: Settings,
+    folder: Path,
+    progress: Progress,
+    stop_at: int | None = None,
+) -> Trained:
+    """Train the adapter of a model, or take up a training that was broken off.
+
+    Args:
+        model: a PEFT model; only its adapter asks for gradients.
+        processor: the model's.
+        lessons: one row each.
+        batches: the collator.
+        settings: how.
+        folder: of the checkpoints.
+        progress: told of every step.
+        stop_at: break off after that step, as if the machine had.
+
+    Raises:
+        HandbenchError: the trainer's package is missing.
+    """
+    try:
+        from datasets import Dataset
+        from transformers.trainer_utils import get_last_checkpoint
+        from trl import SFTConfig, SFTTrainer
+    except ImportError as error:
+        raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
+    import torch
+
+    hardware = torch.cuda.is_available()
+    per_row = sum(map(len, lessons)) / len(lessons)
+    processes = _processes()
+    plan = SFTConfig(
+        output_dir=str(folder),
+        num_train_epochs=settings.epochs,
+        max_steps=settings.steps or -1,
+        per_device_train_batch_size=settings.device_batch,
+        gradient_accumulation_steps=settings.accumulation(per_row, processes),
+        learning_rate=settings.rate,
+        warmup_steps=settings.warmup,
+        lr_scheduler_type="cosine",
+        max_grad_norm=settings.clip,
+        weight_decay=0.0,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        bf16=hardware and torch.cuda.is_bf16_supported(),
+        fp16=False,
+        use_cpu=not hardware and not _other_accelerator(torch),
+        gradient_checkpointing=hardware,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_steps=settings.save_every,
+        save_total_limit=2,
+        report_to="none",
+        disable_tqdm=True,
+        max_length=None,
+        remove_unused_columns=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
+    )
+    trainer = SFTTrainer(
+        model=model,
+        args=plan,
+        train_dataset=Dataset.from_dict({"lesson": list(range(len(lessons)))}),
+        data_collator=Order(lessons, batches),
+        processing_class=processor,
+        callbacks=[_teller(progress, stop_at)],
+    )
+    _silence(trainer)
+    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    begun = time.perf_counter()
+    trainer.train(resume_from_checkpoint=last)
+    losses = [
+        {"step": row["step"], "epoch": row["epoch"], "loss": row["loss"], "rate": row["learning_rate"]}
+        for row in trainer.state.log_history
+        if "loss" in row
+    ]
+    return Trained(
+        trainer.accelerator.unwrap_model(trainer.model),
+        losses,
+        time.perf_counter() - begun,
+        trainer.state.max_steps,
+        int(last.rpartition("-")[2]) if last else 0,
+    )
+
+
+def _processes() -> int:
+    from accelerate import PartialState
+
+    return int(PartialState().num_processes)
+
+
+def main_process() -> bool:
+    """Whether this process writes the files, where several work together."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
+
+
+def _other_accelerator(torch: Any) -> bool:
+    return bool(torch.backends.mps.is_available())
+
+
+def _silence(trainer: Any) -> None:
+    """Take off the callback that prints every log line: the progress bar tells the same."""
+    from transformers.trainer_callback import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+
+
+def _teller(progress: Progress, stop_at: int | None) -> Any:
+    from transformers import TrainerCallback
+
+    class Teller(TrainerCallback):
+        """Passes on how far the training is; stops it where that is wanted."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            """After each step."""
+            progress(state.global_step, state.max_steps, "tuning")
+            if stop_at is not None and state.global_step >= stop_at:
+                control.should_training_stop = True
+
+    return Teller()
+
+
+Trainer = Callable[..., Trained]

@@ -1,0 +1,1 @@
+"""The stages that make the tiny vision-language model of this package."""
