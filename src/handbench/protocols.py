@@ -338,14 +338,21 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "server": "handbench.models.server",
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",
+        "tiny": "handbench.models.tiny",
     },
     "strategies": {"two-step": "handbench.tasks.safegesture.two_step"},
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",
         "blaze-lite": "handbench.estimators.blaze",
         "yoha": "handbench.estimators.yoha",
+        "tiny": "handbench.estimators.tiny",
     },
-    "tasks": {"handvqa": "handbench.tasks.handvqa", "safegesture": "handbench.tasks.safegesture"},
+    "tasks": {
+        "handvqa": "handbench.tasks.handvqa",
+        "safegesture": "handbench.tasks.safegesture",
+        "gestures": "handbench.tasks.gestures",
+        "interactions": "handbench.tasks.interactions",
+    },
 }
 """Where each part of this package lives, so that naming one imports that one alone."""
 

@@ -39,7 +39,7 @@ class Chance:
 
 
 class Prior:
-    """Always says the commonest category of the descriptor, without a look at the image.
+    """Always says the commonest category of the descriptor among those offered, without a look at the image.
 
     The categories are counted in a declared table; by default in the test questions themselves, which makes
     it the best that any constant answer can do there.
@@ -48,7 +48,7 @@ class Prior:
     def __init__(self, name: str, source: str) -> None:
         self.name = name
         self.source = source
-        self.commonest: dict[str, str] = {}
+        self.commonest: dict[str, list[str]] = {}
 
     def prepare(self, questions: pl.DataFrame) -> None:
         """Count the categories: in the declared table, else in the questions given."""
@@ -57,9 +57,10 @@ class Prior:
             counted.group_by("about_descriptor", "truth_category", "truth_rank")
             .len()
             .sort("len", "truth_rank", descending=[True, False])
-            .unique("about_descriptor", keep="first", maintain_order=True)
         )
-        self.commonest = dict(ranked.select(pl.col("about_descriptor", "truth_category").cast(pl.String)).iter_rows())
+        self.commonest = {}
+        for descriptor, category in ranked.select(pl.col("about_descriptor", "truth_category").cast(pl.String)).iter_rows():
+            self.commonest.setdefault(descriptor, []).append(category)
 
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Answer every question with the commonest category of its descriptor.
@@ -71,8 +72,22 @@ class Prior:
         if missing := sorted(asked - set(self.commonest)):
             raise HandbenchError(f"{self.source}: has no question about {', '.join(missing)}")
         for slab in _slabs(questions):
-            label = slab["about_descriptor"].cast(pl.String).replace_strict(self.commonest)
-            yield answers(slab, place_of(slab["option_labels"], label), self.name)
+            yield answers(slab, self._place(slab), self.name)
+
+    def _place(self, slab: pl.DataFrame) -> pl.Series:
+        """The commonest category offered: in HandVQA the commonest of all, which is always among the options."""
+        descriptor = slab["about_descriptor"].cast(pl.String)
+        place = pl.Series([None] * slab.height, dtype=pl.Int8)
+        for rank in range(max(map(len, self.commonest.values()))):
+            left = place.is_null()
+            if not left.any():
+                break
+            label = descriptor.replace_strict(
+                {name: known[rank] for name, known in self.commonest.items() if rank < len(known)},
+                default=None, return_dtype=pl.String,
+            )  # fmt: skip
+            place = pl.select(pl.coalesce(place, place_of(slab["option_labels"], label))).to_series()
+        return place
 
 
 class Oracle:

@@ -17,6 +17,8 @@ from handbench.runs.folder import RunFolder
 _WRITERS: Final = {
     "handvqa": "handbench.reports.handvqa",
     "safegesture": "handbench.reports.safegesture",
+    "gestures": "handbench.reports.choices",
+    "interactions": "handbench.reports.choices",
 }
 
 

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from handbench.protocols import Task
-from handbench.reports import safegesture
+from handbench.reports import choices, safegesture
 from handbench.reports.findings import verdicts
 from handbench.reports.terminal import board
 
@@ -32,6 +32,8 @@ def summary(
         own = safegesture.own_scores(scores)
         models = own["model"].unique(maintain_order=True).to_list()
         return _safety(lines, title), safegesture.sentences(own, models, options.cells)
+    if task.name in ("gestures", "interactions"):
+        return choices.board(scores, title), []
     return board(scores, task.published(), dataset, title, ceiling), verdicts(scores)
 
 
