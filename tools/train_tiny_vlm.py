@@ -77,7 +77,9 @@ def save(model: Any, processor: Any, eyes: tower.Eyes, folder: Path) -> None:
     model.to(torch.bfloat16).save_pretrained(folder)
     processor.save_pretrained(folder)
     heads = {**eyes.narrow.state_dict(prefix="narrow."), **eyes.regress.state_dict(prefix="regress.")}
-    save_file({name: weight.to(torch.bfloat16).contiguous() for name, weight in heads.items()}, folder / "joints.safetensors")
+    save_file(
+        {name: weight.to(torch.bfloat16).contiguous() for name, weight in heads.items()}, folder / "joints.safetensors"
+    )
 
 
 def adapt(data: pictures.Pictures, folder: Path, work: Path, count: int, seed: int, say: Any) -> dict[str, Any]:

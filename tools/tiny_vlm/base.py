@@ -45,8 +45,12 @@ def build(tower: dict[str, Any], seed: int) -> tuple[Any, Any]:
     )  # fmt: skip
     model = LlavaForConditionalGeneration(
         LlavaConfig(
-            text_config=language, vision_config=config(), image_token_index=image, vision_feature_layer=-1,
-            vision_feature_select_strategy="full", image_seq_length=TOKENS,
+            text_config=language,
+            vision_config=config(),
+            image_token_index=image,
+            vision_feature_layer=-1,
+            vision_feature_select_strategy="full",
+            image_seq_length=TOKENS,
         )  # fmt: skip
     )
     with torch.no_grad():
@@ -168,7 +172,9 @@ def measure(model: Any, lessons: Lessons, held_out: Pictures, kind: str) -> dict
                 items = np.flatnonzero(truth.ranks[number, part] >= 0) + part.start
                 for item in rng.sample(items.tolist(), min(3, len(items))):
                     rank = int(truth.ranks[number, item])
-                    turn, decides = lessons.free(item, rank) if kind == "free" else lessons.choice(item, rank, rng, False)
+                    turn, decides = (
+                        lessons.free(item, rank) if kind == "free" else lessons.choice(item, rank, rng, False)
+                    )
                     row.append(turn)
                     rivals = _rivals(lessons, item, kind, len(descriptor.asked_labels))
                     about.append((number - start, descriptor.name, turn.answer[decides], rivals, decides))

@@ -103,7 +103,13 @@ def measure(eyes: Eyes, held_out: Pictures) -> dict[str, float]:
 
 
 def train(
-    data: Pictures, held_out: Pictures, work: Path, steps: int, seed: int, say: Callable[[str], None], rate: float = 2e-3
+    data: Pictures,
+    held_out: Pictures,
+    work: Path,
+    steps: int,
+    seed: int,
+    say: Callable[[str], None],
+    rate: float = 2e-3,
 ) -> Eyes:
     """Train the tower, or take up a training that was broken off.
 

@@ -59,7 +59,9 @@ class Prior:
             .sort("len", "truth_rank", descending=[True, False])
         )
         self.commonest = {}
-        for descriptor, category in ranked.select(pl.col("about_descriptor", "truth_category").cast(pl.String)).iter_rows():
+        for descriptor, category in ranked.select(
+            pl.col("about_descriptor", "truth_category").cast(pl.String)
+        ).iter_rows():
             self.commonest.setdefault(descriptor, []).append(category)
 
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:

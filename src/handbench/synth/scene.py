@@ -17,7 +17,7 @@ from handbench.synth import poses
 from handbench.synth.kinematics import mirrored, mirrored_faces, pose, skin
 from handbench.synth.mesh import rest_hand, template, unit
 from handbench.synth.raster import DepthBuffer, project, rasterise
-from handbench.synth.sample import _draw_light, _draw_shape
+from handbench.synth.sample import draw_light, draw_shape
 from handbench.synth.shading import Light
 from handbench.synth.solids import COLOURS, SOLIDS, Mesh, first_hit
 
@@ -206,7 +206,7 @@ def _attempt(rng: np.random.Generator, seed: int, index: int, width: int, negati
         met = int(np.argmin(depth)) if min(depth) < np.inf else None
         if met != (None if negative == "empty-ray" else wanted):
             return None
-    scene = Scene(seed, index, camera, things, hand, met, negative, _draw_light(rng), np.zeros(0))
+    scene = Scene(seed, index, camera, things, hand, met, negative, draw_light(rng), np.zeros(0))
     if negative == "empty-ray" and _ray_meets(scene.ray_px(), scene.boxes()).any():
         return None
     hidden = _hidden(scene)
@@ -291,7 +291,7 @@ def _hand(rng: np.random.Generator, camera: Camera, aim: Floats, name: str) -> H
     """A hand whose index finger points at ``aim``, back up; None where it leaves the picture or meets the table."""
     side = "left" if rng.random() < 0.35 else "right"
     sign = -1.0 if side == "left" else 1.0
-    shape = _draw_shape(rng)
+    shape = draw_shape(rng)
     base, rest = template(), rest_hand(dict(shape))
     angles = poses.draw_named(rng, rest, name)
     posed = pose(rest, angles)

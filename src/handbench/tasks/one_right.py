@@ -207,7 +207,9 @@ def _slices(about: pl.DataFrame, divided: Mapping[str, str]) -> list[Slice]:
         if not 1 < values.drop_nulls().n_unique() <= LARGEST_FACTOR:
             continue
         for value in values.drop_nulls().unique().sort():
-            made.append(Slice((what, name, value), np.flatnonzero((values == value).fill_null(False).to_numpy()), 2, False))
+            made.append(
+                Slice((what, name, value), np.flatnonzero((values == value).fill_null(False).to_numpy()), 2, False)
+            )
     return made
 
 

@@ -45,7 +45,9 @@ def targets(model: Any, vision: bool) -> str:
     parts = [language_model(model), *([vision_encoder(model)] if vision else [])]
     patterns = []
     for place, part in parts:
-        layers = {name.rpartition(".")[2] for name, module in part.named_modules() if isinstance(module, torch.nn.Linear)}
+        layers = {
+            name.rpartition(".")[2] for name, module in part.named_modules() if isinstance(module, torch.nn.Linear)
+        }
         if not layers:
             raise HandbenchError(f"tune: {place} has no linear layer")
         patterns.append(rf"{re.escape(place)}\..*\b({'|'.join(sorted(map(re.escape, layers)))})")

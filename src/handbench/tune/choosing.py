@@ -50,7 +50,9 @@ def choose(questions: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     uniform = (keys[:, 0].astype(np.float64) + 0.5) / 2.0**64
     rank = pl.Series(np.log(uniform) / weight)
     about = known["images"].list.join("\0")
-    place = pl.DataFrame({"about": about, "rank": rank}).select(pl.col("rank").rank("ordinal", descending=True).over("about"))
+    place = pl.DataFrame({"about": about, "rank": rank}).select(
+        pl.col("rank").rank("ordinal", descending=True).over("about")
+    )
     return known.filter(place.to_series() <= settings.per_image)
 
 

@@ -110,6 +110,8 @@ def _mixed(row: dict[str, Any], path: Path) -> Lesson:
     said = {message["role"]: message["content"] for message in row["messages"]}
     if not all(isinstance(text, str) for text in said.values()):
         raise ValueError("contents must be text")
-    places = tuple(str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in row.get("images") or [])
+    places = tuple(
+        str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in row.get("images") or []
+    )
     prompt = said["user"].replace("<image>", "").strip()
     return Lesson((Ask((0,), places, said.get("system", ""), prompt),), (said["assistant"],))

@@ -78,9 +78,10 @@ def train(
         HandbenchError: the trainer's package is missing.
     """
     try:
-        from datasets import Dataset
         from transformers.trainer_utils import get_last_checkpoint
         from trl import SFTConfig, SFTTrainer
+
+        from datasets import Dataset
     except ImportError as error:
         raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
     import torch

@@ -44,7 +44,9 @@ def _ask(known: pl.DataFrame, labels: one_right.Labels, options: GestureOptions)
     ids = known["gesture_id"].to_list()
     shown = one_right.draw_options(ids, truth, labels, options.seed)
     kind = _kinds(ids, options)
-    table = np.array([[getattr(d, name) for name in KINDS] for d in map(options.descriptions.get, labels.names)], dtype=object)
+    table = np.array(
+        [[getattr(d, name) for name in KINDS] for d in map(options.descriptions.get, labels.names)], dtype=object
+    )
     texts = table[shown, kind[:, None]].tolist()
     prompts = [
         "\n".join([QUESTION, "", "Options:", *one_right.lettered(text), "", one_right.ANSWER_LINES[options.answer]])

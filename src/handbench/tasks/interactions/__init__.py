@@ -53,4 +53,4 @@ class Interactions:
         return pl.DataFrame(json.loads(text)["results"], infer_schema_length=None)
 
 
-task(questions.TASK)(Gestures())
+task(questions.TASK)(Interactions())
