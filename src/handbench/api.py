@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.faults import Faults
-from handbench.protocols import Progress, ReadContext, no_progress
+from handbench.protocols import Progress, no_progress
 from handbench.reports.html import write_report
-from handbench.runs import answering, asking, scoring, source_cache
+from handbench.runs import answering, asking, scoring
 from handbench.runs.asking import Shard
+from handbench.runs.costs import Estimate, Price, budget_of, price_of, read_prices
 from handbench.runs.folder import RunFolder, slug
-from handbench.runs.parts import Answerer, check_model, model_name
+from handbench.runs.parts import Answerer, check_model
+from handbench.runs.reading import Reading, context_of
 
 
 @dataclass(frozen=True)
@@ -62,39 +62,14 @@ class Run:
         return self.folder.report
 
 
-def _context(
-    split: str | None,
-    protocol: str,
-    workers: int | None,
-    force: bool,
-    progress: Progress,
-    folder: RunFolder,
-    keep_going: bool = False,
-    cache: str | Path | bool = False,
-    mano: str | Path | None = None,
-) -> ReadContext:
-    if protocol not in ("paper", "released"):
-        raise HandbenchError(f"--protocol {protocol!r}: protocols are paper and released")
-    count = workers if workers is not None else os.cpu_count() or 1
-    store = source_cache.user_folder() if cache is True else Path(cache) if cache else None
-    own = Path(mano).expanduser() if mano is not None else None
-    return ReadContext(split, protocol, folder.images, count, force, progress, Faults(keep_going), store, own)
-
-
 def ask(
     task: str,
     data: str | None,
     out: str | Path,
     *,
-    split: str | None = None,
-    protocol: str = "paper",
     shard: str = "1/1",
-    workers: int | None = None,
-    force: bool = False,
-    keep_going: bool = False,
-    cache: str | Path | bool = True,
-    mano: str | Path | None = None,
-    progress: Progress = no_progress,
+    sample: int | None = None,
+    **how: Unpack[Reading],
 ) -> Run:
     """Source → questions.
 
@@ -102,20 +77,14 @@ def ask(
         task: the task and its options, e.g. ``handvqa?per_descriptor=all``.
         data: the source, e.g. ``ge:PATH`` or ``synth:hands?n=200``; None where the questions are text alone.
         out: the run's folder; if these very questions are there already, nothing is done.
-        split: the owner's split, or ``paper-train``, ``paper-test``.
-        protocol: ``paper``, or ``released`` for the released code's rules.
         shard: ``i/N``: the i-th of N parts of the hands.
-        workers: processes, by default one per processor.
-        force: go on where a guard would stop.
-        keep_going: leave bad rows of the source out and count them, instead of stopping at the first.
-        cache: where the tables of a dataset are kept once they are read: a folder, True for the user's cache
-            folder, False for nowhere.
-        mano: your own folder of ``MANO_RIGHT.pkl`` and ``MANO_LEFT.pkl``, for datasets that ship MANO parameters.
-        progress: told how far it is.
+        sample: take so many of the questions, stratified by dataset, descriptor and label; a smaller sample is part
+            of every larger one.
+        how: how the source is read, see :class:`handbench.runs.reading.Reading`.
     """
     folder = RunFolder(Path(out))
-    context = _context(split, protocol, workers, force, progress, folder, keep_going, cache, mano)
-    asking.ask(folder, task, data or asking.NO_DATA, context, Shard.parse(shard))
+    context = context_of(how, folder.images)
+    asking.ask(folder, task, data or asking.NO_DATA, context, Shard.parse(shard), sample)
     return Run(folder)
 
 
@@ -124,6 +93,9 @@ def answer(
     model: str | Sequence[str],
     *,
     strategy: str | None = None,
+    retry_errors: bool = False,
+    budget: float | None = None,
+    prices: str | Path | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
 ) -> Run:
@@ -134,27 +106,60 @@ def answer(
         model: one model or several, e.g. ``["chance", "server:x?base_url=..."]``.
         strategy: how each model is asked turn by turn, e.g. ``sv-cot``; by default every question is asked once.
             A model that is asked by a strategy is a row of its own: ``server:x + sv-cot``.
+        retry_errors: ask again where the answer is an error.
+        budget: stop when one model's answers have cost so much, in the currency of the prices.
+        prices: a TOML file; see :func:`handbench.runs.costs.read_prices`.
         workers: processes, by default one per processor.
         progress: told how far it is.
+
+    Raises:
+        HandbenchError: a model cannot be asked, or its budget is spent; what was answered is kept.
     """
     run = run if isinstance(run, Run) else Run.open(run)
-    context = _context(None, "paper", workers, False, progress, run.folder)
-    for name in [model] if isinstance(model, str) else model:
-        canonical = str(Answerer.parse(name, strategy))
-        check_model(canonical)  # before its name is written down
-        manifest = run.manifest
-        models = [*manifest.get("models", [])]
-        if canonical not in models:
-            _refuse_namesake(canonical, models)
-            run.folder.write_manifest({**manifest, "models": [*models, canonical]})
-        answering.answer(run.folder, canonical, context)
+    context = context_of({"workers": workers, "progress": progress}, run.folder.images)
+    table = _prices(prices)
+    asked = _answerers(model, strategy)
+    budgets = [budget_of(who.name, budget, table) for who in asked]
+    for who, limit in zip(asked, budgets, strict=True):
+        answering.answer(run.folder, str(who), context, retry_errors=retry_errors, budget=limit)
     return run
 
 
-def _refuse_namesake(spec: str, others: Sequence[str]) -> None:
-    for other in others:
-        if model_name(other) == model_name(spec):
-            raise HandbenchError(f"{spec}: {other} has the name {model_name(spec)!r} already; give another with name=")
+def _prices(file: str | Path | None) -> dict[str, Price]:
+    return read_prices(Path(file)) if file is not None else {}
+
+
+def _answerers(model: str | Sequence[str], strategy: str | None) -> list[Answerer]:
+    """Who is to be asked; each name is looked at before any work is done and before it is written down."""
+    asked = [Answerer.parse(name, strategy) for name in ([model] if isinstance(model, str) else model)]
+    for who in asked:
+        check_model(str(who))
+    return asked
+
+
+def estimate(
+    run: Run | str | Path,
+    model: str | Sequence[str],
+    *,
+    strategy: str | None = None,
+    prices: str | Path | None = None,
+) -> dict[str, Estimate]:
+    """What asking would take: requests, images, tokens and cost of what is not answered yet, by model; nothing is sent.
+
+    Where a model is asked turn by turn, it is the first turn of each question that is estimated.
+
+    Args:
+        run: a run with questions, or its folder.
+        model: see :func:`answer`.
+        strategy: see :func:`answer`.
+        prices: see :func:`answer`.
+    """
+    run = run if isinstance(run, Run) else Run.open(run)
+    table = _prices(prices)
+    return {
+        who.name: answering.estimate_left(run.folder, who, price_of(who.name, table))
+        for who in _answerers(model, strategy)
+    }
 
 
 def score(run: Run | str | Path) -> Run:
@@ -167,7 +172,12 @@ def score(run: Run | str | Path) -> Run:
 def report(run: Run | str | Path, *, workers: int | None = None, progress: Progress = no_progress) -> Path:
     """Write the report of a scored run and return its path."""
     run = run if isinstance(run, Run) else Run.open(run)
-    return write_report(run.folder, _context(None, "paper", workers, False, progress, run.folder))
+    return write_report(run.folder, context_of({"workers": workers, "progress": progress}, run.folder.images))
+
+
+def default_folder(task: str, data: str | None) -> Path:
+    """Where a run lives unless it is told: a folder named after task and data under ``runs``."""
+    return Path("runs") / slug(f"{task}-{data}" if data else task)
 
 
 def run(
@@ -177,14 +187,11 @@ def run(
     out: str | Path | None = None,
     *,
     strategy: str | None = None,
-    split: str | None = None,
-    protocol: str = "paper",
-    workers: int | None = None,
-    force: bool = False,
-    keep_going: bool = False,
-    cache: str | Path | bool = True,
-    mano: str | Path | None = None,
-    progress: Progress = no_progress,
+    sample: int | None = None,
+    retry_errors: bool = False,
+    budget: float | None = None,
+    prices: str | Path | None = None,
+    **how: Unpack[Reading],
 ) -> Run:
     """Ask, answer, score and report; call it again to go on where it was broken off.
 
@@ -194,32 +201,26 @@ def run(
         model: one model or several, e.g. ``["chance", "prior", "pose:blaze-full"]``.
         out: the run's folder, by default one named after task and data under ``runs``.
         strategy: see :func:`answer`.
-        split: see :func:`ask`.
-        protocol: see :func:`ask`.
-        workers: processes, by default one per processor.
-        force: go on where a guard would stop.
-        keep_going: see :func:`ask`.
-        cache: see :func:`ask`.
-        mano: see :func:`ask`.
-        progress: told how far it is.
+        sample: see :func:`ask`.
+        retry_errors: see :func:`answer`.
+        budget: see :func:`answer`.
+        prices: see :func:`answer`.
+        how: how the source is read, see :class:`handbench.runs.reading.Reading`.
     """
-    for name in [model] if isinstance(model, str) else model:
-        check_model(str(Answerer.parse(name, strategy)))
-    place = Path(out) if out is not None else Path("runs") / slug(f"{task}-{data}" if data else task)
-    made = ask(
-        task,
-        data,
-        place,
-        split=split,
-        protocol=protocol,
+    for who in _answerers(model, strategy):
+        budget_of(who.name, budget, _prices(prices))
+    workers, progress = how.get("workers"), how.get("progress", no_progress)
+    made = ask(task, data, out if out is not None else default_folder(task, data), sample=sample, **how)
+    answer(
+        made,
+        model,
+        strategy=strategy,
+        retry_errors=retry_errors,
+        budget=budget,
+        prices=prices,
         workers=workers,
-        force=force,
-        keep_going=keep_going,
-        cache=cache,
-        mano=mano,
         progress=progress,
     )
-    answer(made, model, strategy=strategy, workers=workers, progress=progress)
     progress(0, None, "scoring")
     score(made)
     progress(0, None, "writing the report")
@@ -275,4 +276,4 @@ def merge(shards: Sequence[str | Path], out: str | Path) -> Run:
     return Run(folder)
 
 
-__all__ = ["Run", "answer", "ask", "merge", "report", "run", "score"]
+__all__ = ["Run", "answer", "ask", "default_folder", "estimate", "merge", "report", "run", "score"]

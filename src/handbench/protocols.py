@@ -192,6 +192,15 @@ class TellsFacts(Protocol):
         ...
 
 
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model that can be told to ask no more, with what is under way still coming in."""
+
+    def stop(self) -> None:
+        """Ask no more; ``answer`` ends when what is under way has come."""
+        ...
+
+
 class Strategy(Protocol):
     """What a model is asked turn by turn: the next prompt from the replies so far.
 

@@ -68,7 +68,9 @@ def test_reference_corpus(shared):
         ("I'm sorry, I can't help with that.", "stop", Status.REFUSED, "nothing-usable"),
         ('{"gesture": "stop", "safety_label": "SAFE_NEUTRAL or HELP_DISTRESS"}', "stop", Status.HEDGED, "object"),
         (" <|im_end|>\n", "stop", Status.EMPTY, "nothing-usable"),
-        (None, "error", Status.EMPTY, "nothing-usable"),
+        (None, "error", Status.ERROR, "error"),
+        ("", "content_filter", Status.REFUSED, "content_filter"),
+        (None, "none", Status.EMPTY, "nothing-usable"),
     ],
 )
 def test_status_and_rule(reply, finish, status, rule):

@@ -18,3 +18,8 @@ app = typer.Typer(
         "Things are named kind:name?key=value; [bold]handbench list[/bold] shows what there is."
     ),
 )
+
+exports = typer.Typer(no_args_is_help=True, help="What is here → files for other programs.")
+imports = typer.Typer(no_args_is_help=True, help="Files of other programs → a run.")
+app.add_typer(exports, name="export")
+app.add_typer(imports, name="import")

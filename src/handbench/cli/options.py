@@ -42,6 +42,22 @@ Controls = Annotated[
         show_default=False,
     ),
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", min=1, help="Only so many of the questions, stratified.", show_default=False),
+]
+RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Ask again where the answer is an error.")]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", min=0, help="Stop when a model has cost this much.", show_default=False),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices", help="TOML: tokens_in and tokens_out per million, by model.", exists=True, show_default=False
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what asking would take; ask nothing.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="The run's folder.")]
 Split = Annotated[
     str | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from handbench.api import Run
+    from handbench.runs.costs import Estimate
 
 
 def print_run(run: Run, as_json: bool) -> None:
@@ -42,6 +43,15 @@ def print_run(run: Run, as_json: bool) -> None:
     for name, missing in complete(run.folder, manifest)[1].items():
         console.print(f"[yellow]{name} lacks {missing} answers; run it again to go on[/yellow]")
     print(run.report)
+
+
+def print_estimates(estimates: dict[str, Estimate], strategy: str | None, as_json: bool) -> None:
+    """Print what asking would take, a line per model."""
+    if as_json:
+        print(json.dumps({name: vars(estimate) for name, estimate in estimates.items()}))
+        return
+    for name, estimate in estimates.items():
+        print(f"{name}: {estimate}" + (" (of the first turn)" if strategy else ""))
 
 
 def counted(counts: dict[str, int]) -> str:

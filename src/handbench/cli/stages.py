@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from handbench.cli.app import app
 from handbench.cli.options import (
+    Budget,
     Cache,
     CellsFile,
     Controls,
     Data,
+    DryRun,
     Folder,
     Force,
     Json,
@@ -22,7 +24,10 @@ from handbench.cli.options import (
     Models,
     NoCache,
     Out,
+    Prices,
     Protocol,
+    RetryErrors,
+    Sample,
     Split,
     Strategy,
     Task,
@@ -30,14 +35,21 @@ from handbench.cli.options import (
     Workers,
     cache_folder,
 )
-from handbench.cli.printing import counted, print_run
+from handbench.cli.printing import counted, print_estimates, print_run
 from handbench.cli.progress import progress_bar
 from handbench.specs import with_options
 
+if TYPE_CHECKING:
+    from handbench.runs.reading import Reading
 
-def _task(task: str, variant: str | None, cells: Path | None) -> str:
+
+def _task(task: str, variant: str | None, cells: Path | None, controls: str | None) -> str:
     """A task's name with the options that have words of their own."""
-    return with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None)
+    from handbench.runs.controls import with_controls
+
+    return with_controls(
+        with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None), controls
+    )
 
 
 @app.command()
@@ -50,8 +62,13 @@ def run(
     out: Out = None,
     strategy: Strategy = None,
     controls: Controls = None,
+    sample: Sample = None,
     split: Split = None,
     protocol: Protocol = "paper",
+    budget: Budget = None,
+    prices: Prices = None,
+    retry_errors: RetryErrors = False,
+    dry_run: DryRun = False,
     workers: Workers = None,
     force: Force = False,
     keep_going: KeepGoing = False,
@@ -62,36 +79,50 @@ def run(
 ) -> None:
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
     from handbench import api
-    from handbench.runs.controls import with_controls
 
-    task = with_controls(task, controls)
+    task = _task(task, variant, cells, controls)
     with progress_bar(as_json) as tell:
-        made = api.run(
-            _task(task, variant, cells),
-            data,
-            model,
-            out,
-            strategy=strategy,
-            split=split,
-            protocol=protocol,
-            workers=workers,
-            force=force,
-            keep_going=keep_going,
-            cache=cache_folder(cache, no_cache),
-            mano=mano,
-            progress=tell,
-        )
-    print_run(made, as_json)
+        how: Reading = {
+            "split": split,
+            "protocol": protocol,
+            "workers": workers,
+            "force": force,
+            "keep_going": keep_going,
+            "cache": cache_folder(cache, no_cache),
+            "mano": mano,
+            "progress": tell,
+        }
+        if dry_run:
+            asked = api.ask(task, data, out or api.default_folder(task, data), sample=sample, **how)
+            estimates = api.estimate(asked, model, strategy=strategy, prices=prices)
+        else:
+            made = api.run(
+                task,
+                data,
+                model,
+                out,
+                strategy=strategy,
+                sample=sample,
+                retry_errors=retry_errors,
+                budget=budget,
+                prices=prices,
+                **how,
+            )
+    if dry_run:
+        print_estimates(estimates, strategy, as_json)
+    else:
+        print_run(made, as_json)
 
 
 @app.command()
 def ask(
     task: Task,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
-    controls: Controls = None,
     data: Data = None,
     variant: Variant = None,
     cells: CellsFile = None,
+    controls: Controls = None,
+    sample: Sample = None,
     split: Split = None,
     protocol: Protocol = "paper",
     shard: Annotated[str, typer.Option("--shard", help="i/N: only the i-th of N parts of the hands.")] = "1/1",
@@ -105,17 +136,16 @@ def ask(
 ) -> None:
     """Source → questions."""
     from handbench import api
-    from handbench.runs.controls import with_controls
 
-    task = with_controls(task, controls)
     with progress_bar(as_json) as tell:
         made = api.ask(
-            _task(task, variant, cells),
+            _task(task, variant, cells, controls),
             data,
             out,
+            shard=shard,
+            sample=sample,
             split=split,
             protocol=protocol,
-            shard=shard,
             workers=workers,
             force=force,
             keep_going=keep_going,
@@ -151,13 +181,33 @@ def merge(
 
 @app.command()
 def answer(
-    folder: Folder, model: Models, strategy: Strategy = None, workers: Workers = None, as_json: Json = False
+    folder: Folder,
+    model: Models,
+    strategy: Strategy = None,
+    budget: Budget = None,
+    prices: Prices = None,
+    retry_errors: RetryErrors = False,
+    dry_run: DryRun = False,
+    workers: Workers = None,
+    as_json: Json = False,
 ) -> None:
     """Questions → answers; what is answered already is not asked again."""
     from handbench import api
 
+    if dry_run:
+        print_estimates(api.estimate(folder, model, strategy=strategy, prices=prices), strategy, as_json)
+        return
     with progress_bar(as_json) as tell:
-        made = api.answer(folder, model, strategy=strategy, workers=workers, progress=tell)
+        made = api.answer(
+            folder,
+            model,
+            strategy=strategy,
+            retry_errors=retry_errors,
+            budget=budget,
+            prices=prices,
+            workers=workers,
+            progress=tell,
+        )
     names = made.manifest["models"]
     print(json.dumps({"run": str(folder), "models": names}) if as_json else made.folder.root / "answers")
 

@@ -25,12 +25,12 @@ from handbench.models._sending import Outcome
 from handbench.models._trouble import FATAL, Trouble
 from handbench.models.server import Server
 from handbench.protocols import ReadContext
-from handbench.runs.answering import KEY, image_root
+from handbench.runs.answering import KEY, enlist, image_root
 from handbench.runs.asking import ensure_images
 from handbench.runs.controls import located
 from handbench.runs.folder import RunFolder
-from handbench.runs.log import AnswerLog
-from handbench.runs.parts import make_model
+from handbench.runs.log import AnswerLog, read_log
+from handbench.runs.parts import Answerer, make_model
 
 MOST_LINES: Final = 50_000
 MOST_BYTES: Final = 190_000_000
@@ -73,11 +73,15 @@ class Imported:
     missing: int
 
 
-def _server(spec: str) -> Server:
-    made = make_model(spec)
+def _server(spec: str) -> tuple[Answerer, Server]:
+    who = Answerer.parse(spec)
+    if who.strategy is not None:
+        raise HandbenchError(f"{who}: a strategy asks turn by turn, which batch files cannot; leave it out")
+    made = make_model(str(who.model))
     if not isinstance(made, Server):
         raise HandbenchError(f"{spec}: batch files are for server: models, e.g. server:NAME?base_url=URL")
-    return made
+    made.name = who.name
+    return who, made
 
 
 def export_batch(folder: RunFolder, spec: str, out: Path, context: ReadContext) -> Exported:
@@ -92,12 +96,11 @@ def export_batch(folder: RunFolder, spec: str, out: Path, context: ReadContext) 
     Raises:
         HandbenchError: the model is no server, or the folder holds a batch already.
     """
-    server = _server(spec)
+    _, server = _server(spec)
     if (out / _INDEX).exists():
         raise HandbenchError(f"{out}: holds an earlier export ({_INDEX}); take another folder")
     questions = located(folder, folder.read("questions"))
-    with AnswerLog(folder.log(server.name), server.name) as log:
-        kept = log.done.filter(pl.col("finish").cast(pl.String) != "error")
+    kept = read_log(folder.log(server.name), server.name).filter(pl.col("finish").cast(pl.String) != "error")
     left = questions.join(kept.select(KEY), on=KEY, how="anti", maintain_order="left")
     ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
     server.images_at(image_root(folder, folder.manifest()))
@@ -177,7 +180,7 @@ def import_batch(folder: RunFolder, spec: str, batch: Path, results: Sequence[Pa
     Raises:
         HandbenchError: the batch is another model's, or a line is damaged, unknown or comes twice.
     """
-    server = _server(spec)
+    who, server = _server(spec)
     try:
         index = pl.read_parquet(batch / _INDEX)
     except (OSError, pl.exceptions.PolarsError):
@@ -196,6 +199,7 @@ def import_batch(folder: RunFolder, spec: str, batch: Path, results: Sequence[Pa
         outcomes = _outcomes(come, replies)
         if outcomes:
             log.append(answers(questions.drop("_row"), outcomes, server.name, server.decoding.option_logprobs))
+    enlist(folder, who)
     errors = sum(outcome.reply is None for outcome in outcomes)
     return Imported(len(outcomes) - errors, errors, asked.height - fresh.height, fresh.height - come.height)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from handbench.errors import HandbenchError
+
+_ENDS: Final = 1 << 20
 
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32")
 
@@ -20,10 +23,12 @@ class Loaded:
     Attributes:
         model: a transformers model for images and text, in evaluation mode.
         processor: its processor, which pads on the left.
+        weights: a fingerprint of its weight files, and of its adapter's.
     """
 
     model: Any
     processor: Any
+    weights: str = ""
 
     @property
     def tokenizer(self) -> Any:
@@ -49,7 +54,7 @@ class Loaded:
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "processor": type(self.processor).__name__,
             "image_processor": type(self.processor.image_processor).__name__,
-            "chat_template": sha256(template.encode()).hexdigest()[:16],
+            "identity": {"chat template": sha256(template.encode()).hexdigest()[:16], "weights": self.weights},
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         }
@@ -92,7 +97,25 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
     processor.tokenizer.padding_side = "left"
     if processor.tokenizer.pad_token is None:
         processor.tokenizer.pad_token = processor.tokenizer.eos_token
-    return Loaded(model.eval(), processor)
+    return Loaded(model.eval(), processor, fingerprint([Path(path), *([Path(adapter)] if adapter else [])]))
+
+
+def fingerprint(folders: Sequence[Path]) -> str:
+    """Of the weights in folders: the names, sizes, first and last megabyte of their files; empty where there are none.
+
+    The whole of a large model takes minutes to read; training changes every part of every file.
+    """
+    digest, found = sha256(), False
+    for folder in folders:
+        for file in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
+            found = True
+            size = file.stat().st_size
+            digest.update(f"{file.name} {size}\0".encode())
+            with file.open("rb") as weights:
+                digest.update(weights.read(_ENDS))
+                weights.seek(max(0, size - _ENDS))
+                digest.update(weights.read(_ENDS))
+    return digest.hexdigest()[:16] if found else ""
 
 
 def _device_map(torch: Any, device: str) -> Any:

@@ -45,7 +45,8 @@ def plan(questions: pl.DataFrame) -> Iterator[Ask]:
 def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by_options: bool) -> pl.DataFrame:
     """The ``answers`` table of a batch of outcomes.
 
-    A failure has no reply, ``finish`` is ``error`` and ``error`` tells why.
+    A failure has no reply, ``finish`` is ``error`` and ``error`` tells why.  Tokens are counted where they were spent:
+    of questions that one request answers, the first has them and the others have 0.
 
     Args:
         questions: the questions that were planned.
@@ -61,7 +62,10 @@ def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by
         [pl.Series(name, list(column), dtype=types[name].dtype) for name, column in zip(_CELLS, cells, strict=True)]
     ).with_columns(_sizes(outcomes))
     keys = questions.select("question_id", "variant")[rows]
-    said = said if len(places) == len(outcomes) else said[places]
+    if len(places) > len(outcomes):
+        spent = pl.Series([number == 0 for outcome in outcomes for number in range(len(outcome.ask.rows))])
+        tokens = pl.col("tokens_in", "tokens_out")
+        said = said[places].with_columns(pl.when(spent | tokens.is_null()).then(tokens).otherwise(0))
     return pl.concat([keys, said], how="horizontal").with_columns(
         pl.lit(model, pl.Categorical).alias("model"),
         pl.lit(0, pl.Int16).alias("repeat"),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -116,9 +116,15 @@ class Sender:
     """
 
     def __init__(
-        self, endpoints: list[Endpoint], renderer: Renderer, policy: ImagePolicy, root: Path, pace: Pace
+        self,
+        endpoints: list[Endpoint],
+        renderer: Renderer,
+        policy: ImagePolicy,
+        root: Path,
+        pace: Pace,
+        counts: Counter[str],
     ) -> None:
-        self.counts: Counter[str] = Counter()
+        self.counts = counts
         self._endpoints = endpoints
         self._renderer = renderer
         self._policy = policy
@@ -133,6 +139,11 @@ class Sender:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._stopped = threading.Event()
+        self._finishing = threading.Event()
+
+    def finish(self) -> None:
+        """Send no more; replies to what is under way still come, failures are not tried again."""
+        self._finishing.set()
 
     def send(self, asks: Iterator[Ask]) -> Generator[list[Outcome], None, None]:
         """Send requests and yield what became of each, in batches, as it comes.
@@ -196,6 +207,8 @@ class Sender:
                 await asyncio.sleep(_GATHER_SECONDS)
             if self._stopped.is_set():
                 raise asyncio.CancelledError
+            if self._finishing.is_set():
+                break
             await servers[_route(item, len(servers))].waiting.put(item)
         for server in servers:
             await server.waiting.put(None)
@@ -204,6 +217,9 @@ class Sender:
         async with asyncio.TaskGroup() as group:
             while (item := await server.waiting.get()) is not None:
                 await server.enter()
+                if self._finishing.is_set():
+                    server.leave()
+                    continue  # drained, so that the one that feeds is not held up
                 group.create_task(self._serve(item, server, servers, session))
 
     async def _serve(self, item: Ask, server: _Server, servers: list[_Server], session: aiohttp.ClientSession) -> None:
@@ -232,11 +248,11 @@ class Sender:
         key = self._renderer.key(item, images)
         if (said := self._done.get(key)) is not None:
             self.counts["shared"] += 1
-            return Outcome(item, ChatReply(*said[:-1]), None, said[-1], sizes)
+            return Outcome(item, _free(ChatReply(*said[:-1])), None, said[-1], sizes)
         if (under_way := self._under_way.get(key)) is not None:
             first = await asyncio.shield(under_way)
             self.counts["shared"] += 1
-            return Outcome(item, first.reply, first.trouble, first.seconds, sizes)
+            return Outcome(item, _free(first.reply), first.trouble, first.seconds, sizes)
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
             outcome = await self._tries(item, self._renderer.body(item, images), sizes, server, servers, session)
@@ -283,6 +299,8 @@ class Sender:
                 return Outcome(item, ChatReply("", "content_filter"), filtered, time.perf_counter() - begun, sizes)
             except Trouble as trouble:
                 tried += 1
+                if self._finishing.is_set():
+                    raise asyncio.CancelledError from None
                 if self._gives_up(trouble, tried):
                     return Outcome(item, None, trouble, time.perf_counter() - begun, sizes)
                 self.counts["retried"] += 1
@@ -326,6 +344,13 @@ class Sender:
         while True:
             await asyncio.sleep(_GATHER_SECONDS)
             self._flush()
+
+
+def _free(reply: ChatReply | None) -> ChatReply | None:
+    """A reply that another request has paid for."""
+    if reply is None or reply.tokens_in is None:
+        return reply
+    return replace(reply, tokens_in=0, tokens_out=0)
 
 
 def _route(item: Ask, servers: int) -> int:

@@ -54,6 +54,7 @@ class LocalModel:
     counts: Counter[str] = field(default_factory=Counter)
     _sizes: Counter[str] = field(default_factory=Counter)
     _tokens: Counter[int] = field(default_factory=Counter)
+    _stopped: bool = False
 
     def __post_init__(self) -> None:
         self._weigher = Weigher(self.loaded)
@@ -76,6 +77,10 @@ class LocalModel:
             "counts": dict(self.counts),
         }
 
+    def stop(self) -> None:
+        """Answer no further batch."""
+        self._stopped = True
+
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Answer all questions, image after image.
 
@@ -85,6 +90,8 @@ class LocalModel:
         inputs = Inputs(self.loaded, self.root, self.max_side, self.system_role)
         patience: Patience[Outcome] = Patience(self.name)
         for asks in self._batches(plan(questions)):
+            if self._stopped:
+                break
             done = []
             for outcome in self._outcomes(inputs, asks):
                 if outcome.reply is not None:

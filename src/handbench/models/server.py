@@ -44,6 +44,7 @@ class Server:
     pace: Pace = field(default_factory=Pace)
     counts: Counter[str] = field(default_factory=Counter)
     root: Path = Path()
+    _sender: Sender | None = field(default=None, repr=False)
 
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
@@ -59,6 +60,11 @@ class Server:
             "counts": dict(self.counts),
         }
 
+    def stop(self) -> None:
+        """Send no more; what is under way is waited for."""
+        if self._sender is not None:
+            self._sender.finish()
+
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Ask the server all questions, many at once; answers come as they arrive.
 
@@ -67,8 +73,7 @@ class Server:
                 likelihoods where they are needed.  What was answered before that has been yielded.
         """
         renderer = Renderer(self.decoding, self.policy)
-        sender = Sender(self.endpoints, renderer, self.policy, self.root, self.pace)
-        self.counts = sender.counts
+        self._sender = sender = Sender(self.endpoints, renderer, self.policy, self.root, self.pace, self.counts)
         by_options = self.decoding.option_logprobs
         with closing(sender.send(plan(questions))) as batches:
             for outcomes in batches:

@@ -57,6 +57,7 @@ class OfflineEngine:
     setup: dict[str, Any]
     root: Path = Path()
     counts: Counter[str] = field(default_factory=Counter)
+    _stopped: bool = False
 
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
@@ -65,6 +66,10 @@ class OfflineEngine:
     def facts(self) -> dict[str, Any]:
         """What the engine was made with and how images were sent."""
         return {**self.setup, "images": str(self.policy), "counts": dict(self.counts)}
+
+    def stop(self) -> None:
+        """Hand over no further batch."""
+        self._stopped = True
 
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Answer all questions, image after image.
@@ -85,6 +90,8 @@ class OfflineEngine:
             if len(waiting) == _BATCH:
                 yield self._chat(questions, waiting, patience)
                 waiting = []
+                if self._stopped:
+                    return
         if waiting:
             yield self._chat(questions, waiting, patience)
         if left := [outcome for outcome, _ in patience.ended()]:

@@ -17,7 +17,7 @@ from handbench.replies.mentions import CLASH, OFF, Mention
 from handbench.replies.offlist import says_something_else
 from handbench.replies.options import Prepared, prepare
 from handbench.replies.ranking import ranked_chain
-from handbench.replies.reading import Reading, Status
+from handbench.replies.reading import Reading, Status, nothing_said
 from handbench.replies.weighing import bounds, distribution, weigh
 
 _WEAK = ("claim", "words", "label-claim", "number-claim")
@@ -38,14 +38,18 @@ def read_choice(reply: str, options: Sequence[str], *, finish: str = "stop") -> 
     Args:
         reply: What the model wrote.
         options: Option texts in the order of their letters A, B, C, ...
-        finish: Why the model stopped; "length" marks a reply that was cut.
+        finish: Why the model stopped; "length" marks a reply that was cut, "error" a request that failed,
+            "content_filter" one that a filter stopped.
 
     Returns:
         The reading; ``choice`` is set if and only if the status is ``ok``.
     """
     texts = tuple(options)
     reading = read_canonical(reply, texts) or _read_freely(reply, texts)
-    if finish != "length" or reading.status is Status.EMPTY:
+    if reading.status is Status.EMPTY:
+        ended = nothing_said(finish)
+        return reading if ended is Status.EMPTY else Reading(None, ended, finish, None)
+    if finish != "length":
         return reading
     if reading.status is Status.OK and not _may_go_on(reading, reply, texts):
         return reading

@@ -13,7 +13,7 @@ from handbench.replies.fields_lines import read_lines
 from handbench.replies.fields_objects import Pair, Record, Value, find_records
 from handbench.replies.fields_turns import dismissed, illustrates, takes_back
 from handbench.replies.fields_values import Field, declines, is_blank, owner, words
-from handbench.replies.reading import Status
+from handbench.replies.reading import Status, nothing_said
 
 LONGEST: Final = 200_000
 """Characters of a reply that are looked at."""
@@ -109,14 +109,17 @@ def read_fields(reply: str | None, fields: Sequence[Field], *, finish: str = "st
     Args:
         reply: what the model wrote, None where nothing came back.
         fields: what it was asked to tell.
-        finish: ``length`` where the reply was cut; a value that it broke off in is then not read.
+        finish: ``length`` where the reply was cut, and a value that it broke off in is not read; ``error`` and
+            ``content_filter`` tell why there is no text.
     """
     cut = finish == "length"
     visible, thought, _ = without_thinking((reply or "")[:LONGEST])
     text = _STRUCK.sub(" ", END_TOKEN.sub(" ", visible)).lstrip().rstrip(" \t")  # a last line break ends the last value
     if not text:
-        status = Status.EMPTY if not thought else Status.TRUNCATED if cut else Status.UNPARSED
-        return FieldsReading({one.name: None for one in fields}, status, _NOTHING.rule)
+        ended = nothing_said(finish)
+        status = ended if not thought else Status.TRUNCATED if cut else Status.UNPARSED
+        rule = _NOTHING.rule if ended is Status.EMPTY else finish
+        return FieldsReading({one.name: None for one in fields}, status, rule)
     text = _NEEDLESS_ESCAPE.sub("", _plain(text))
     forms = dict.fromkeys((text, text.translate(_WIDE)))
     told = max((_read(form, fields, cut) for form in forms), key=lambda one: len(one.named))

@@ -15,7 +15,17 @@ class Status(StrEnum):
     OFF_LIST = "off_list"
     TRUNCATED = "truncated"
     EMPTY = "empty"
+    ERROR = "error"
     UNPARSED = "unparsed"
+
+
+def nothing_said(finish: str) -> Status:
+    """What became of a reply without text, by why it ended.
+
+    Args:
+        finish: ``error`` where the request failed, ``content_filter`` where a filter stopped it.
+    """
+    return {"error": Status.ERROR, "content_filter": Status.REFUSED}.get(finish, Status.EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from handbench.hand.descriptors import DESCRIPTORS
 from handbench.protocols import ReadContext
 from handbench.reports import figures, findings, sheet
+from handbench.reports.answerers import answered
 from handbench.reports.board import COLUMNS, ceiling_row, model_rows, published_rows
 from handbench.reports.environment import template
 from handbench.runs.answering import image_root, task_of
@@ -67,6 +68,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
             for model in models
         },
         statuses=_statuses(readings),
+        answered=answered(folder),
         flips=task.extent_flips(hands, options).to_dicts(),
         cards=_cards(folder, manifest, questions, answers, readings, hands, context),
         titles=figures.TITLES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from handbench.protocols import ReadContext
 from handbench.reports import safegesture_figures as figures
+from handbench.reports.answerers import answered
 from handbench.reports.environment import template
 from handbench.reports.safegesture_items import cards
 from handbench.runs.answering import task_of
@@ -145,6 +146,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     }
     text = template("safegesture.html.j2").render(
         manifest=manifest,
+        answered=answered(folder),
         version=version("handbench"),
         cells=cells,
         short=[ABBREVIATIONS.get(label, label[:5]) for label in cells.label_ids],

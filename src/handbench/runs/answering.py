@@ -11,17 +11,19 @@ import polars as pl
 
 from handbench.controls.names import control_names, main
 from handbench.errors import HandbenchError
-from handbench.protocols import Model, NeedsAllQuestions, NeedsImages, ReadContext, Task, TellsFacts
+from handbench.protocols import Model, NeedsAllQuestions, NeedsImages, ReadContext, Stoppable, Task, TellsFacts
 from handbench.runs import controls
 from handbench.runs.asking import ensure_images, source_table
-from handbench.runs.costs import Budget
-from handbench.runs.facts import Session
+from handbench.runs.costs import Budget, Estimate, Price
+from handbench.runs.costs import estimate as estimate_cost
+from handbench.runs.facts import Session, refuse_another
 from handbench.runs.folder import RunFolder
-from handbench.runs.log import AnswerLog
+from handbench.runs.log import AnswerLog, read_log
 from handbench.runs.parts import Answerer, find_task, make_model, make_strategy
 from handbench.runs.posing import estimate
 from handbench.runs.strategies import drive, unanswered
-from handbench.specs import Spec
+from handbench.runs.telling import Told
+from handbench.specs import Options, Spec
 
 KEY = ["question_id", "variant"]
 
@@ -69,6 +71,7 @@ def answer(
     """
     questions = controls.located(folder, folder.read("questions"))
     who = Answerer.parse(spec)
+    _refuse_namesake(folder, who)
     strategy = make_strategy(who.strategy) if who.strategy else None
     with AnswerLog(folder.log(who.name), who.name) as log:
         kept = log.done.filter(pl.col("finish").cast(pl.String) != "error") if retry_errors else log.done
@@ -78,17 +81,51 @@ def answer(
             _stop_if_gone(who.name, budget, left.height)
         if left.height:
             model = _model(folder, who, context)
+            if isinstance(model, TellsFacts) and log.done.height:
+                refuse_another(folder.facts(who.name), who.name, model)
+            enlist(folder, who, budget)
             _make_ready(folder, [model, strategy], questions, left, context)
-            told = _Told(context, who.name, questions.height, questions.height - left.height)
+            told = Told(context, who.name, questions.height, questions.height - left.height, model, budget)
             frames = model.answer(left) if strategy is None else drive(model, strategy, questions, kept, told.turn)
             with Session(folder.facts(who.name), model if isinstance(model, TellsFacts) else None):
-                for answers in frames:
-                    log.append(answers)
-                    told.come(answers.height)
-                    if budget is not None:
-                        budget.add(answers)
-                        _stop_if_gone(who.name, budget, told.total - told.done)
+                _store(frames, log, told, model, budget)
+        else:
+            enlist(folder, who, budget)
     return answers_of(folder, who.name, questions)
+
+
+def _store(frames: Iterator[pl.DataFrame], log: AnswerLog, told: Told, model: Model, budget: Budget | None) -> None:
+    """Keep answers as they come; when the budget is spent, what is under way is still waited for."""
+    for answers in frames:
+        log.append(answers)
+        if budget is not None:
+            budget.add(answers)
+        told.come(answers)
+        if budget is not None and budget.gone:
+            if not isinstance(model, Stoppable):
+                break
+            model.stop()
+    if budget is not None:
+        _stop_if_gone(told.name, budget, told.total - told.done)
+
+
+def enlist(folder: RunFolder, who: Answerer, budget: Budget | None = None) -> None:
+    """Write down in the run's record that a model answers it, and at what price."""
+    manifest = folder.manifest()
+    models = {Answerer.parse(other).name: other for other in manifest.get("models", [])}
+    models[who.name] = str(who)
+    changed = {**manifest, "models": list(models.values())}
+    if budget is not None:
+        changed["prices"] = {**manifest.get("prices", {}), who.name: budget.price.entry()}
+    if changed != manifest:
+        folder.write_manifest(changed)
+
+
+def _refuse_namesake(folder: RunFolder, who: Answerer) -> None:
+    """Refuse a model whose name in tables another has: asked otherwise, it is another row."""
+    for other in map(Answerer.parse, folder.manifest().get("models", [])):
+        if other.name == who.name and other.asked != who.asked:
+            raise HandbenchError(f"{who}: {other} has the name {who.name!r} already; give another with name=")
 
 
 def _make_ready(
@@ -103,26 +140,6 @@ def _make_ready(
             one.images_at(image_root(folder, folder.manifest()))
 
 
-@dataclass
-class _Told:
-    """Tells how many questions are answered: of all, or of those of a turn."""
-
-    context: ReadContext
-    name: str
-    total: int
-    done: int
-    what: str = "answers"
-
-    def turn(self, number: int, asked: int) -> None:
-        """A turn begins."""
-        self.done, self.total, self.what = 0, asked, f"turn {number + 1}: answers"
-
-    def come(self, count: int) -> None:
-        """Answers have come."""
-        self.done += count
-        self.context.progress(self.done, self.total, f"{self.what} of {self.name}")
-
-
 def _stop_if_gone(name: str, budget: Budget, left: int) -> None:
     if budget.gone and left:
         raise HandbenchError(
@@ -133,9 +150,25 @@ def _stop_if_gone(name: str, budget: Budget, left: int) -> None:
 
 def answers_of(folder: RunFolder, name: str, questions: pl.DataFrame) -> pl.DataFrame:
     """What a model has answered so far, every turn, in the order of the questions."""
-    with AnswerLog(folder.log(name), name) as log:
-        done = log.done.sort("turn", maintain_order=True)
+    done = read_log(folder.log(name), name).sort("turn", maintain_order=True)
     return questions.select(KEY).join(done, on=KEY, how="inner", maintain_order="left_right")
+
+
+def estimate_left(folder: RunFolder, who: Answerer, price: Price | None) -> Estimate:
+    """What asking a model would take where it has no answer yet; of a strategy, the first turn.
+
+    Args:
+        folder: a run with questions.
+        who: the model; it is not made.
+        price: what its tokens cost, where that is known.
+    """
+    questions, options = controls.located(folder, folder.read("questions")), Options(who.model)
+    strategy = make_strategy(who.strategy) if who.strategy else None
+    left = unanswered(strategy, questions, read_log(folder.log(who.name), who.name))
+    weighed = options.text("mode", "generate") == "options"
+    max_tokens = 1 if weighed else options.integer("max_tokens", 128, least=1)
+    side = options.integer("image_max_side", 0, least=0) or None
+    return estimate_cost(left, folder.read("frames"), image_root(folder, folder.manifest()), max_tokens, price, side)
 
 
 def lacking(questions: pl.DataFrame, spec: str, answers: pl.DataFrame) -> int:

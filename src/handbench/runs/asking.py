@@ -16,6 +16,8 @@ from handbench.protocols import ReadContext, Source
 from handbench.runs import controls
 from handbench.runs.folder import RunFolder, versions
 from handbench.runs.parts import find_task, load_source
+from handbench.runs.sampling import expectation
+from handbench.runs.sampling import sample as take_sample
 from handbench.specs import Spec
 
 HANDS_PER_CHUNK = 4_000
@@ -44,7 +46,9 @@ class Shard:
         return frame[start:end]
 
 
-def asked(task_spec: str, options: Any, data: str, context: ReadContext, shard: Shard) -> dict[str, Any]:
+def asked(
+    task_spec: str, options: Any, data: str, context: ReadContext, shard: Shard, sample: int | None = None
+) -> dict[str, Any]:
     """The part of the record that decides which questions there are."""
     return {
         "task": task_spec,
@@ -54,6 +58,7 @@ def asked(task_spec: str, options: Any, data: str, context: ReadContext, shard: 
         "protocol": context.protocol,
         "shard": f"{shard.number}/{shard.of}",
         **_mano(context),
+        **({} if sample is None else {"sample": sample}),
     }
 
 
@@ -104,7 +109,12 @@ def chunks(hands: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def ask(
-    folder: RunFolder, task_name: str, data: str, context: ReadContext, shard: Shard | None = None
+    folder: RunFolder,
+    task_name: str,
+    data: str,
+    context: ReadContext,
+    shard: Shard | None = None,
+    sample: int | None = None,
 ) -> dict[str, Any]:
     """Make the questions of a run, or find that they are made already.
 
@@ -114,6 +124,7 @@ def ask(
         data: the source, e.g. ``ge:PATH``.
         context: split, protocol and how to read.
         shard: which part of the hands, all by default.
+        sample: take a stratified sample of so many questions.
 
     Returns:
         The run's record.
@@ -123,7 +134,9 @@ def ask(
     """
     task, options = find_task(task_name, context.protocol)
     shard = shard or Shard()
-    wanted = asked(str(Spec.parse(task_name)), options, str(Spec.parse(data)), context, shard)
+    if sample is not None and shard.of > 1:
+        raise HandbenchError("--sample takes from all questions: ask without --shard, or merge the shards first")
+    wanted = asked(str(Spec.parse(task_name)), options, str(Spec.parse(data)), context, shard, sample)
     if folder.manifest_path.exists():
         manifest = folder.manifest()
         _same_or_refuse(folder, manifest["asked"], wanted)
@@ -165,13 +178,20 @@ def _write(
         folder.table("questions").unlink()
         reasons = ", ".join(f"{reason}: {count}" for reason, count in sorted(skipped.items()))
         raise HandbenchError(f"{wanted['data']}: nothing can be asked of its {hands.height} hands ({reasons})")
+    count, notes = writer.rows, list(source.notes)
+    if "sample" in wanted and wanted["sample"] < count:
+        hands, frames = _thin(folder, wanted["sample"], hands, frames)
+        notes.append(
+            f"A stratified sample of {wanted['sample']} from {count} questions: {expectation(wanted['sample'])}."
+        )
+        count = wanted["sample"]
     tables.write(frames, folder.table("frames"), "frames")
     tables.write(hands, folder.table(kind or "hands"), kind or "hands")
     varied = controls.add(folder, wanted["task"], task, options, kind)
     manifest = {
         "asked": wanted,
         "questions": {
-            "count": writer.rows,
+            "count": count,
             "hands": hands.height,
             "images": frames.height,
             "hash": tables.content_hash(folder.table("questions"), "questions"),
@@ -181,7 +201,7 @@ def _write(
             "root": str(source.root.resolve()),
             "synthetic": source.synthetic,
             "rendered": source.images is not None,
-            "notes": source.notes,
+            "notes": notes,
             "skipped": source.skipped,
             **({"joint_error": source.joint_error} if source.joint_error else {}),
         },
@@ -191,6 +211,20 @@ def _write(
     }
     folder.write_manifest(manifest)
     return manifest
+
+
+def _thin(
+    folder: RunFolder, sample: int, hands: pl.DataFrame, frames: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Keep a sample of the questions, and of the source what shares an image with them."""
+    questions = take_sample(folder.read("questions"), sample)
+    tables.write(questions, folder.table("questions"), "questions")
+    shown = questions["images"].explode().drop_nulls().unique().implode()
+    if "images" in hands.columns:
+        hands = hands.filter(pl.col("images").list.eval(pl.element().is_in(shown)).list.any())
+    elif hands.height:
+        hands = hands.filter(pl.col("image").is_in(shown))
+    return hands, frames.filter(pl.col("image").is_in(shown))
 
 
 def _why(source: Source) -> str:

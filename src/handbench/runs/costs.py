@@ -33,6 +33,28 @@ class Price:
     tokens_out: float
     image_tokens: int | None = None
 
+    @classmethod
+    def parse(cls, entry: dict[str, Any], where: str) -> Price:
+        """Read one section of a table of prices.
+
+        Raises:
+            HandbenchError: the entry is not as it must be.
+        """
+        if set(entry) - {"tokens_in", "tokens_out", "image_tokens"}:
+            raise HandbenchError(f"{where} must have tokens_in, tokens_out and perhaps image_tokens")
+        try:
+            price = cls(float(entry["tokens_in"]), float(entry["tokens_out"]), entry.get("image_tokens"))
+        except (KeyError, TypeError, ValueError):
+            raise HandbenchError(f"{where} must give tokens_in and tokens_out as numbers") from None
+        whole = price.image_tokens is None or type(price.image_tokens) is int
+        if not (0 <= price.tokens_in < math.inf and 0 <= price.tokens_out < math.inf and whole):
+            raise HandbenchError(f"{where}: prices are numbers from 0, image_tokens is a whole number")
+        return price
+
+    def entry(self) -> dict[str, float]:
+        """As :meth:`parse` reads it."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
     def of(self, tokens_in: float, tokens_out: float) -> float:
         """The price of so many tokens."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / _PER
@@ -51,19 +73,24 @@ def read_prices(path: Path) -> dict[str, Price]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise HandbenchError(f"{path}: no table of prices: {error}") from None
-    prices = {}
     for name, entry in table.items():
-        if not isinstance(entry, dict) or set(entry) - {"tokens_in", "tokens_out", "image_tokens"}:
-            raise HandbenchError(f"{path}: [{name}] must have tokens_in, tokens_out and perhaps image_tokens")
-        try:
-            price = Price(float(entry["tokens_in"]), float(entry["tokens_out"]), entry.get("image_tokens"))
-        except (KeyError, TypeError, ValueError):
-            raise HandbenchError(f"{path}: [{name}] must give tokens_in and tokens_out as numbers") from None
-        whole = price.image_tokens is None or type(price.image_tokens) is int
-        if not (0 <= price.tokens_in < math.inf and 0 <= price.tokens_out < math.inf and whole):
-            raise HandbenchError(f"{path}: [{name}]: prices are numbers from 0, image_tokens is a whole number")
-        prices[name] = price
-    return prices
+        if not isinstance(entry, dict):
+            raise HandbenchError(f"{path}: [{name}] must be a section with tokens_in and tokens_out")
+    return {name: Price.parse(entry, f"{path}: [{name}]") for name, entry in table.items()}
+
+
+def budget_of(model: str, limit: float | None, prices: dict[str, Price]) -> Budget | None:
+    """The budget of a model: without a limit where none is given, None where the model has no price either.
+
+    Raises:
+        HandbenchError: there is a limit, and the model has no price.
+    """
+    price = price_of(model, prices)
+    if price is not None:
+        return Budget(math.inf if limit is None else limit, price)
+    if limit is not None:
+        raise HandbenchError(f"--budget needs the price of {model}: give --prices FILE with a section that begins it")
+    return None
 
 
 def price_of(model: str, prices: dict[str, Price]) -> Price | None:
@@ -80,20 +107,28 @@ class Budget:
         limit: in the currency of the prices.
         price: what its tokens cost.
         spent: what the answers counted so far have cost.
-        unknown: answers whose tokens the server did not tell; they count as nothing.
     """
 
     limit: float
     price: Price
     spent: float = field(default=0.0)
-    unknown: int = 0
 
     def add(self, answers: pl.DataFrame) -> None:
-        """Count answers."""
+        """Count answers.
+
+        Raises:
+            HandbenchError: there is a limit, and a reply came without its tokens, so that its cost is not known.
+        """
         sums = answers.select(pl.col("tokens_in", "tokens_out").cast(pl.Int64).sum()).row(0)
         self.spent += self.price.of(*sums)
-        said = answers.filter(pl.col("finish").cast(pl.String) != "error")
-        self.unknown += said["tokens_in"].null_count()
+        said = answers.filter(~pl.col("finish").cast(pl.String).is_in(["error", "content_filter"]))
+        if (unknown := said["tokens_in"].null_count()) and self.limit < math.inf:
+            raise HandbenchError(f"--budget cannot be kept: {unknown} replies came without the tokens that they took")
+
+    @property
+    def told(self) -> str:
+        """What is spent, and of how much."""
+        return f"{self.spent:.2f} " + (f"of {self.limit:g} spent" if self.limit < math.inf else "spent")
 
     @property
     def gone(self) -> bool:
@@ -112,6 +147,8 @@ class Estimate:
         tokens_in: tokens to be read, estimated.
         tokens_out: tokens written at most.
         cost: at most, in the currency of the price; None without a price.
+        questions: questions that the requests answer.
+        absent: images among them that are not drawn yet, whose bytes are not counted.
     """
 
     requests: int
@@ -120,10 +157,26 @@ class Estimate:
     tokens_in: int
     tokens_out: int
     cost: float | None
+    questions: int
+    absent: int
+
+    def __str__(self) -> str:
+        """One line for people."""
+        size = f"{self.image_bytes / 1e6:,.1f} MB" + (f" without {self.absent:,} not drawn yet" if self.absent else "")
+        cost = "" if self.cost is None else f", at most {self.cost:,.2f} to pay"
+        return (
+            f"{self.requests:,} requests for {self.questions:,} questions, {self.images:,} images ({size}), "
+            f"about {self.tokens_in:,} tokens in, at most {self.tokens_out:,} out{cost}"
+        )
 
 
 def estimate(
-    questions: pl.DataFrame, frames: pl.DataFrame, root: Path, max_tokens: int, price: Price | None
+    questions: pl.DataFrame,
+    frames: pl.DataFrame,
+    root: Path,
+    max_tokens: int,
+    price: Price | None,
+    max_side: int | None = None,
 ) -> Estimate:
     """Estimate what the questions would take; nothing is sent.
 
@@ -136,6 +189,7 @@ def estimate(
         root: the folder of the images; a file that is not there yet counts no bytes.
         max_tokens: most tokens of a reply.
         price: what tokens cost.
+        max_side: images with a longer side are made smaller before they are sent.
     """
     texts = pl.col("system", "prompt").cast(pl.String)
     distinct = questions.select(pl.col("images").list.join("\0").fill_null(""), texts).unique()
@@ -143,8 +197,10 @@ def estimate(
         ((pl.col("system").str.len_chars() + pl.col("prompt").str.len_chars()) / _CHARACTERS_PER_TOKEN).ceil().sum()
     ).item()
     shown = distinct.select(pl.col("images").str.split("\0").explode()).filter(pl.col("images") != "")
-    sides = pl.col("width", "height").cast(pl.Int64)
-    counted = shown.group_by("images").len().join(frames.select("image", sides), left_on="images", right_on="image")
+    longer = pl.max_horizontal("width", "height")
+    scale = pl.lit(1.0) if max_side is None else pl.min_horizontal(pl.lit(1.0), max_side / longer)
+    sides = frames.select("image", pl.col("width", "height") * scale)
+    counted = shown.group_by("images").len().join(sides, left_on="images", right_on="image")
     if price is not None and price.image_tokens is not None:
         per_image = pl.lit(price.image_tokens)
     else:
@@ -153,9 +209,10 @@ def estimate(
     files = {name: root / name for name in counted["images"]}
     sizes = {name: path.stat().st_size if path.is_file() else 0 for name, path in files.items()}
     size = sum(sizes[name] * count for name, count in counted.select("images", "len").iter_rows())
+    absent = sum(not path.is_file() for path in files.values())
     tokens_in, tokens_out = int(tokens + visual), distinct.height * max_tokens
     cost = None if price is None else price.of(tokens_in, tokens_out)
-    return Estimate(distinct.height, shown.height, size, tokens_in, tokens_out, cost)
+    return Estimate(distinct.height, shown.height, size, tokens_in, tokens_out, cost, questions.height, absent)
 
 
 def who_answered(

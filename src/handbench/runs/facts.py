@@ -8,7 +8,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from handbench.errors import HandbenchError
 from handbench.protocols import TellsFacts
+
+IDENTITY = "identity"
+"""The entry of a model's facts that must stay the same while its answers are one row of the tables."""
+
+
+def refuse_another(path: Path, name: str, model: TellsFacts) -> None:
+    """Make sure that a model is the one that gave the answers there are: same weights, same chat template.
+
+    Raises:
+        HandbenchError: it is another, though its name is the same.
+    """
+    now = model.facts().get(IDENTITY, {})
+    for session in sessions(path):
+        before = session.get(IDENTITY, now)
+        if changed := [key for key in now if key in before and before[key] != now[key]]:
+            raise HandbenchError(
+                f"{name}: its {changed[0]} is not the one that gave the answers in {path.parent} "
+                f"({now[changed[0]]} now, {before[changed[0]]} then); another name= makes it a row of its own"
+            )
 
 
 class Session:

@@ -74,10 +74,7 @@ class AnswerLog:
         self.torn_bytes = len(data) - whole
         if self.torn_bytes:
             file.truncate(whole)
-        if whole:
-            said = parse(data[:whole], self.path, self.model)
-            # a question that was asked again after an error has two lines: the later one counts
-            self.done = said.unique(_KEY, keep="last", maintain_order=True)
+        self.done = _latest(data[:whole], self.path, self.model)
 
     def append(self, answers: pl.DataFrame) -> None:
         """Add answers; they are on disk within a second or when the log is closed."""
@@ -103,6 +100,19 @@ class AnswerLog:
             os.fsync(self._file.fileno())
             self._file.close()
             self._file = None
+
+
+def read_log(path: Path, model: str) -> pl.DataFrame:
+    """The answers in a log as it stands, whoever may be writing to it; none where there is no log."""
+    data = path.read_bytes() if path.exists() else b""
+    return _latest(data[: data.rfind(b"\n") + 1], path, model)
+
+
+def _latest(lines: bytes, path: Path, model: str) -> pl.DataFrame:
+    """Of a question that was asked again after an error there are two lines: the later one counts."""
+    if not lines:
+        return tables.empty("answers")
+    return parse(lines, path, model).unique(_KEY, keep="last", maintain_order=True)
 
 
 def parse(data: bytes, path: Path, model: str) -> pl.DataFrame:

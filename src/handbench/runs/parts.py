@@ -14,6 +14,9 @@ from handbench.specs import Options, Spec
 
 _SECRETS = {"key", "api_key", "token", "password"}
 
+_HOW: Final = {"concurrency", "tries", "timeout", "proxy", "key_env", "key_file", "batch", "device"}
+"""Options that say how a model is reached, not what it is asked: they are no part of its name in tables."""
+
 
 def load_source(text: str, context: ReadContext) -> Source:
     """Read a dataset by its name, e.g. ``ge:PATH`` or ``synth:hands?n=200&seed=0``.
@@ -71,9 +74,16 @@ class Answerer:
         return str(self.model) + (f"{WITH}{self.strategy}" if self.strategy else "")
 
     @property
+    def asked(self) -> Answerer:
+        """What decides the answers: all but the options that only say how the model is reached."""
+        options = {key: value for key, value in self.model.options.items() if key not in _HOW}
+        return Answerer(Spec(self.model.kind, self.model.name, options), self.strategy)
+
+    @property
     def name(self) -> str:
-        """What it is called in tables: the ``name`` options where there are any, else the whole."""
-        return WITH.join(spec.options.get("name") or str(spec) for spec in (self.model, self.strategy) if spec)
+        """What it is called in tables: the ``name`` options where there are any, else all that was asked."""
+        specs = (self.asked.model, self.strategy)
+        return WITH.join(spec.options.get("name") or str(spec) for spec in specs if spec)
 
 
 def model_name(text: str) -> str:

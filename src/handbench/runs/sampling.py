@@ -61,3 +61,11 @@ def expected_width(count: int, accuracy: float = 0.5) -> float:
     """
     spread = _Z * math.sqrt(accuracy * (1 - accuracy) / count + _Z**2 / (4 * count**2))
     return 2 * spread / (1 + _Z**2 / count)
+
+
+def expectation(count: int) -> str:
+    """What interval to expect, in words, for an accuracy near one half: the widest."""
+    half = 50 * expected_width(count)
+    return (
+        f"expect ±{half:.1f} points on the whole where every question is about another hand, more where they share one"
+    )

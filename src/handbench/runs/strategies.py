@@ -26,7 +26,8 @@ def drive(
     """Ask a model turn by turn.
 
     All open questions are asked a turn before the next turn begins, so that a model can work on many at once.  A turn
-    that ends in an error ends its question.
+    that ends in an error ends its question.  A model that was told to stop, and leaves questions of a turn without an
+    answer, is asked no further.
 
     Args:
         model: who answers.
@@ -52,6 +53,8 @@ def drive(
         for answers in model.answer(left) if left.height else ():
             told.append(answers.with_columns(pl.lit(number, pl.Int16).alias("turn")))
             yield told[-1]
+        if sum(answers.height for answers in told[1:]) < left.height:
+            return
         known = pl.concat(told, how="diagonal_relaxed")
         open_ = _only(open_, asked)
     raise _endless(strategy)
