@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from handbench.errors import HandbenchError
+from handbench.models._dispatch import Pace
 from handbench.models._http import Endpoint
 from handbench.models._request import Decoding
-from handbench.models._sending import Pace
 from handbench.models.server import Server
 from handbench.runs.log import AnswerLog
 from tests.models.chat_questions import question_table

@@ -18,10 +18,10 @@ import polars as pl
 
 from handbench.errors import HandbenchError
 from handbench.models._images import load
+from handbench.models._outcome import Outcome
 from handbench.models._plan import answers, plan
 from handbench.models._reply import ChatReply, error_words, is_filtered, read_reply
 from handbench.models._request import Ask, Renderer
-from handbench.models._sending import Outcome
 from handbench.models._trouble import FATAL, Trouble
 from handbench.models.server import Server
 from handbench.protocols import ReadContext

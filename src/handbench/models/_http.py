@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Final
 
 import aiohttp
@@ -17,6 +20,7 @@ from handbench.models._trouble import AWAY, BUSY, FATAL, MALFORMED, PASSING, SET
 
 MOST_BYTES: Final = 4 << 20
 """A longer reply is not read to its end."""
+_ROUNDS: Final = 4
 LONGEST_WAIT: Final = 600.0
 """Seconds; a server that asks for more is asked again after this."""
 
@@ -46,10 +50,12 @@ class Endpoint:
             good = False
         if not good:
             raise HandbenchError(f"base_url {self.base_url!r}: expected http(s)://host:port/v1")
+        if url.query_string or url.fragment:
+            raise HandbenchError(f"base_url {url.with_query(None).with_fragment(None)}: nothing may follow the path")
         if url.user is not None or url.password is not None:
             raise HandbenchError("base_url holds a password; give the key by key_env=NAME or key_file=PATH")
 
-    @property
+    @cached_property
     def url(self) -> URL:
         """The address of chat completions."""
         return URL(self.base_url.rstrip("/") + "/chat/completions")
@@ -59,7 +65,8 @@ class Endpoint:
         return text.replace(self.key, "***") if self.key else text
 
 
-def open_session(key: str, timeout: float, through_proxy: bool) -> aiohttp.ClientSession:
+@asynccontextmanager
+async def open_session(key: str, timeout: float, through_proxy: bool) -> AsyncIterator[aiohttp.ClientSession]:
     """A session for many requests; the number under way is limited by the caller.
 
     Args:
@@ -70,29 +77,34 @@ def open_session(key: str, timeout: float, through_proxy: bool) -> aiohttp.Clien
     headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
         headers=headers,
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 30.0)),
         trust_env=through_proxy,
         cookie_jar=aiohttp.DummyCookieJar(),
     )
+    try:
+        yield session
+    finally:
+        await session.close()
+        for _ in range(_ROUNDS):  # a transport that was told to close does so in the loop's next rounds
+            await asyncio.sleep(0)
 
 
-async def ask(session: aiohttp.ClientSession, endpoint: Endpoint, url: URL, body: bytes) -> ChatReply:
+async def ask(session: aiohttp.ClientSession, endpoint: Endpoint, body: bytes) -> ChatReply:
     """Send one request.
 
     Args:
         session: see :func:`open_session`.
-        endpoint: for the address and the key, in errors.
-        url: the endpoint's address, parsed once.
+        endpoint: the address, and the key, which errors must not show.
         body: the JSON body.
 
     Raises:
         Trouble: it failed; the kind tells what is to be done.
     """
     try:
-        async with session.post(url, data=body, allow_redirects=False) as response:
+        async with session.post(endpoint.url, data=body, allow_redirects=False) as response:
             payload = await _read(response)
             if response.status != 200:
                 raise _refused(response.status, response.headers, payload)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 import struct
-from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from PIL import Image, UnidentifiedImageError
+from pybase64 import b64encode
 
 from handbench.models._trouble import IMAGE, Trouble
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from handbench import tables
+from handbench.models._outcome import Outcome
 from handbench.models._reply import LETTERS, ChatReply
 from handbench.models._request import Ask
-from handbench.models._sending import Outcome
 
 _SLAB = 2_000
 
@@ -31,15 +31,11 @@ def plan(questions: pl.DataFrame) -> Iterator[Ask]:
         .sort("first", maintain_order=True)
     )
     for start in range(0, groups.height, _SLAB):
-        slab = groups[start : start + _SLAB].with_columns(pl.col("system", "prompt").cast(pl.String))
-        for row in slab.iter_rows(named=True):
-            yield Ask(
-                rows=tuple(row["row"]),
-                images=tuple(row["images"] or ()),
-                system=row["system"],
-                prompt=row["prompt"],
-                options=tuple(row["options"] or ()),
-            )
+        slab = groups[start : start + _SLAB].select(
+            "row", "images", pl.col("system", "prompt").cast(pl.String), "options"
+        )
+        for rows, images, system, prompt, options in slab.iter_rows():
+            yield Ask(tuple(rows), tuple(images or ()), system, prompt, tuple(options or ()))
 
 
 def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by_options: bool) -> pl.DataFrame:

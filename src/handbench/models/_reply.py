@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handbench.models._trouble import MALFORMED, Trouble
 
@@ -29,8 +28,7 @@ _LETTER = re.compile(r"[\s(\[\"'*]*([A-P])[\s).:\]\"'*,]*\Z")
 _MOST_TOKENS: Final = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class ChatReply:
+class ChatReply(NamedTuple):
     """What a model said.
 
     Attributes:
@@ -46,6 +44,10 @@ class ChatReply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     top: tuple[tuple[str, float], ...] | None = None
+
+    def free(self) -> ChatReply:
+        """The same reply to an equal question, whose tokens another request has paid for."""
+        return self if self.tokens_in is None else self._replace(tokens_in=0, tokens_out=0)
 
     def option_logprobs(self, count: int) -> list[float | None] | None:
         """Log-likelihood of each option's letter as the first token.

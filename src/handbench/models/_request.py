@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handbench.models._images import ImagePolicy, SentImage
 
@@ -14,8 +14,7 @@ TOP_LOGPROBS: Final = 20
 """How many likely tokens are asked for where the options' likelihoods are wanted; the most that servers give."""
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """One request to be sent.
 
     Attributes:
@@ -105,5 +104,9 @@ class Renderer:
         return digest.digest()
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""Made once: ``json.dumps`` makes one for every call that asks for something unusual."""
+
+
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _ENCODER.encode(value).encode("utf-8", "replace")

@@ -16,10 +16,10 @@ from handbench.errors import HandbenchError
 from handbench.models._hf_inputs import Inputs
 from handbench.models._hf_load import DTYPES, Loaded, load
 from handbench.models._hf_options import Weigher
+from handbench.models._outcome import Outcome
 from handbench.models._plan import answers, likeliest, plan
 from handbench.models._reply import ChatReply
 from handbench.models._request import Ask
-from handbench.models._sending import Outcome
 from handbench.models._trouble import FATAL, Patience, Trouble
 from handbench.protocols import Model, model
 from handbench.specs import Options, Spec

@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 
 from handbench.errors import HandbenchError
+from handbench.models._dispatch import Dispatcher, Pace
 from handbench.models._http import Endpoint
 from handbench.models._images import ImagePolicy
 from handbench.models._plan import answers, plan, without_logprobs
 from handbench.models._request import Decoding, Renderer
-from handbench.models._sending import Pace, Sender
+from handbench.models._sending import in_background
 from handbench.protocols import Model, model
 from handbench.specs import Options, Spec
 
@@ -44,7 +45,7 @@ class Server:
     pace: Pace = field(default_factory=Pace)
     counts: Counter[str] = field(default_factory=Counter)
     root: Path = Path()
-    _sender: Sender | None = field(default=None, repr=False)
+    _dispatcher: Dispatcher | None = field(default=None, repr=False)
 
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
@@ -62,8 +63,8 @@ class Server:
 
     def stop(self) -> None:
         """Send no more; what is under way is waited for."""
-        if self._sender is not None:
-            self._sender.finish()
+        if self._dispatcher is not None:
+            self._dispatcher.finish()
 
     def answer(self, questions: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Ask the server all questions, many at once; answers come as they arrive.
@@ -73,9 +74,9 @@ class Server:
                 likelihoods where they are needed.  What was answered before that has been yielded.
         """
         renderer = Renderer(self.decoding, self.policy)
-        self._sender = sender = Sender(self.endpoints, renderer, self.policy, self.root, self.pace, self.counts)
+        self._dispatcher = sender = Dispatcher(self.endpoints, renderer, self.policy, self.root, self.pace, self.counts)
         by_options = self.decoding.option_logprobs
-        with closing(sender.send(plan(questions))) as batches:
+        with closing(in_background(lambda outbox: sender.send(plan(questions), outbox))) as batches:
             for outcomes in batches:
                 if by_options:
                     lacking, first = without_logprobs(outcomes)

@@ -13,10 +13,10 @@ import polars as pl
 
 from handbench.errors import HandbenchError
 from handbench.models._images import ImagePolicy, load
+from handbench.models._outcome import Outcome
 from handbench.models._plan import answers, plan
 from handbench.models._reply import ChatReply
 from handbench.models._request import TOP_LOGPROBS, Ask
-from handbench.models._sending import Outcome
 from handbench.models._trouble import Patience, Trouble
 from handbench.protocols import Model, model
 from handbench.specs import Options, Spec
