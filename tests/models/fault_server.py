@@ -159,7 +159,8 @@ class FaultServer:
         script: what to do with a request instead of a fault by lot, if set.
     """
 
-    def __init__(self, share: float = 0.3, seed: int = 0, script: Handler | None = None) -> None:
+    def __init__(self, share: float = 0.3, seed: int = 0, script: Handler | None = None, port: int = 0) -> None:
+        self.port = port
         self.share = share
         self.random = random.Random(seed)
         self.script = script
@@ -199,7 +200,7 @@ class FaultServer:
         app.router.add_post("/v1/chat/completions", self._chat)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=4.0)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True)
         await site.start()
         self.port = site._server.sockets[0].getsockname()[1]
         self._ready.set()

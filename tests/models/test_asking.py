@@ -237,6 +237,59 @@ def test_questions_of_an_image_go_to_one_server(tmp_path):
     assert not seen[0] & seen[1]
 
 
+def test_a_server_that_is_down_is_told_before_long():
+    with FaultServer(script=good) as gone:
+        address = gone.base_url
+    model = make_model(f"server:m?base_url={address}")
+    model.pace = replace(model.pace, first_wait=0.01)
+    with pytest.raises(HandbenchError, match=f"stopped after 5 failures alike: away: no connection to {address}"):
+        list(model.answer(question_table(100)))
+    assert model.counts["sent"] <= 40
+
+
+def test_a_server_that_goes_down_and_comes_back_costs_nothing():
+    down = threading.Event()
+
+    async def script(request, prompt):
+        if prompt == "question 20":
+            down.set()
+        return await good(request, prompt)
+
+    with FaultServer(script=script) as server:
+        port = server.port
+        model = make(server, "&concurrency=2")
+        frames = model.answer(question_table(60))
+        got = [next(frames)]
+        down.wait(5)
+    with FaultServer(script=good, port=port):
+        got += list(frames)
+    rows = pl.concat(got)
+    assert rows["question_id"].n_unique() == rows.height == 60
+    assert rows["error"].null_count() == 60
+
+
+def test_the_wall_clock_may_jump(monkeypatch):
+    real, jumps = time.time, iter(range(10**9))
+
+    def clock():
+        return real() + (next(jumps) % 5 - 2) * 1e6
+
+    calls = 0
+
+    async def script(request, prompt):
+        nonlocal calls
+        calls += 1
+        return error(503, "busy", {"Retry-After": "0.01"}) if calls % 7 == 0 else await good(request, prompt)
+
+    with FaultServer(script=script) as server:
+        model = make(server)
+        monkeypatch.setattr(time, "time", clock)
+        rows = answers_of(model, question_table(100))
+        monkeypatch.undo()
+    assert rows["error"].null_count() == 100
+    assert rows["seconds"].is_between(0, 10).all()
+
+
 def test_another_server_takes_over():
     with FaultServer(script=good) as gone:
         address = gone.base_url

@@ -236,3 +236,29 @@ def test_what_is_wrong_with_a_folder_is_one_clear_line(llava, images, tmp_path):
     assert "does not fit this model" in refused(f"&adapter={adapter}")
     (adapter / "adapter_config.json").write_text(json.dumps({**config, "target_modules": ".*language_model.*q_proj"}))
     assert "does not fit this model" in refused(f"&adapter={adapter}")
+
+
+def test_a_folder_without_a_processor_and_an_adapter_of_another_base(llava, images, tmp_path, tmp_path_factory):
+    import shutil
+
+    bare = tmp_path / "bare"
+    shutil.copytree(llava, bare)
+    for name in ("processor_config.json", "preprocessor_config.json"):
+        (bare / name).unlink(missing_ok=True)
+    with pytest.raises(HandbenchError, match=r"bare: .*processor") as caught:
+        load(bare, images)
+    assert "\n" not in str(caught.value)
+    other = make_adapter(tiny("janus", tmp_path_factory), tmp_path / "other")
+    with pytest.raises(HandbenchError, match=r"was tuned on a JanusForCond.*, and this is a LlavaForCond"):
+        load(llava, images, f"&adapter={other}")
+    sister = make_adapter(tiny("llava", tmp_path_factory, seed=1), tmp_path / "sister")
+    with pytest.raises(HandbenchError, match=r"sister was tuned on .*, whose weights are others"):
+        load(llava, images, f"&adapter={sister}")
+
+
+def test_facts_tell_other_weights_and_templates_apart(llava, images, tmp_path, tmp_path_factory):
+    told = [load(folder, images).facts()["identity"] for folder in (llava, tiny("llava", tmp_path_factory, seed=1))]
+    assert told[0]["chat template"] == told[1]["chat template"]
+    assert told[0]["weights"] != told[1]["weights"]
+    tuned = load(llava, images, f"&adapter={make_adapter(llava, tmp_path / 'adapter')}").facts()["identity"]
+    assert tuned["weights"] not in (told[0]["weights"], told[1]["weights"])

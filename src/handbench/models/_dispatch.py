@@ -21,7 +21,7 @@ from handbench.models._outcome import Outcome
 from handbench.models._reply import ChatReply
 from handbench.models._request import Ask, Renderer
 from handbench.models._sending import Outbox
-from handbench.models._trouble import BUSY, FATAL, IMAGE, MALFORMED, SETUP, Patience, Trouble
+from handbench.models._trouble import AWAY, BUSY, FATAL, IMAGE, MALFORMED, SETUP, Patience, Trouble
 
 _AHEAD: Final = 512
 _REMEMBERED: Final = 100_000
@@ -35,7 +35,8 @@ class Pace:
     Attributes:
         concurrency: most requests under way at one server.
         tries: how often a request is sent before its question counts as failed.
-        malformed_tries: the same where what came back is no chat reply.
+        few_tries: the same where more is of little use: what came back is no chat reply, or nobody has answered at
+            any address yet.
         first_wait: seconds before the second try; doubled for each further one, with jitter.
         longest_wait: seconds; the doubling ends here (a server's Retry-After may ask for more).
         timeout: seconds for one request.
@@ -44,7 +45,7 @@ class Pace:
 
     concurrency: int = 64
     tries: int = 8
-    malformed_tries: int = 3
+    few_tries: int = 3
     first_wait: float = 0.5
     longest_wait: float = 60.0
     timeout: float = 300.0
@@ -229,7 +230,8 @@ class Dispatcher:
         return None
 
     def _gives_up(self, trouble: Trouble, tried: int) -> bool:
-        most = self._pace.malformed_tries if trouble.kind == MALFORMED else self._pace.tries
+        few = trouble.kind == MALFORMED or (trouble.kind == AWAY and not self._patience.ever)
+        most = min(self._pace.few_tries, self._pace.tries) if few else self._pace.tries
         return trouble.kind in _ONCE or tried >= most
 
     def _slow_down(self, server: _Server, trouble: Trouble) -> None:

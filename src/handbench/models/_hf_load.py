@@ -130,8 +130,7 @@ def _with_adapter(model: Any, path: str, adapter: str) -> Any:
         from peft.utils import load_peft_weights
     except ImportError as error:
         raise HandbenchError(f"hf:{path}: adapter={adapter} needs peft ({error}); pip install peft") from None
-    if not (Path(adapter) / "adapter_config.json").exists():
-        raise HandbenchError(f"hf:{path}: adapter={adapter}: no adapter_config.json there")
+    _refuse_other_base(type(model).__name__, path, adapter)
     try:
         tuned = PeftModel.from_pretrained(model, adapter)
         given, taken = set(load_peft_weights(adapter, device="cpu")), set(get_peft_model_state_dict(tuned))
@@ -146,6 +145,22 @@ def _with_adapter(model: Any, path: str, adapter: str) -> Any:
             f"{len(odd)} weights have no counterpart, e.g. {odd[0]}"
         )
     return tuned.merge_and_unload()
+
+
+def _refuse_other_base(architecture: str, path: str, adapter: str) -> None:
+    """Compare what an adapter says of its base, where it says it, with the model that it is to be laid on."""
+    try:
+        config = json.loads((Path(adapter) / "adapter_config.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HandbenchError(f"hf:{path}: adapter={adapter}: no adapter_config.json there") from None
+    except (OSError, ValueError) as error:
+        raise HandbenchError(f"hf:{path}: adapter={adapter}: adapter_config.json cannot be read ({error})") from None
+    tuned = (config.get("auto_mapping") or {}).get("base_model_class") or architecture
+    if tuned != architecture:
+        raise HandbenchError(f"hf:{path}: adapter={adapter} was tuned on a {tuned}, and this is a {architecture}")
+    base = config.get("base_model_name_or_path") or path
+    if Path(base).is_dir() and fingerprint([Path(base)]) != fingerprint([Path(path)]):
+        raise HandbenchError(f"hf:{path}: adapter={adapter} was tuned on {base}, whose weights are others")
 
 
 def _line(error: BaseException) -> str:

@@ -77,17 +77,18 @@ class Patience(Generic[Held]):
 
     Attributes:
         where: what to call the model's address in the error.
+        ever: whether any question has ever succeeded.
     """
 
     where: str
+    ever: bool = False
     _held: list[tuple[Held, Trouble]] = field(default_factory=list)
     _seen: dict[Hashable, set[Hashable]] = field(default_factory=dict)
     _subjects: set[Hashable] = field(default_factory=set)
-    _ever: bool = False
 
     def succeeded(self) -> list[tuple[Held, Trouble]]:
         """Note a success; what was held back is handed out."""
-        self._ever = True
+        self.ever = True
         if not self._held:
             return []
         held, self._held = self._held, []
@@ -121,7 +122,7 @@ class Patience(Generic[Held]):
         for _, trouble in self._held:
             if trouble.kind in _NOT_THE_QUESTION:
                 raise HandbenchError(f"{self.where}: {trouble}")
-        if not self._ever and len(self._held) >= IDENTICAL and len(self._seen) == 1:
+        if not self.ever and len(self._held) >= IDENTICAL and len(self._seen) == 1:
             last = self._held[-1][1]
             if last.kind != IMAGE:
                 raise HandbenchError(f"{self.where}: all {len(self._held)} questions failed alike: {last}")
