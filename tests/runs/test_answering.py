@@ -135,7 +135,7 @@ def test_errors_and_refusals_are_read_shown_and_asked_again(source, tmp_path):
         assert min(counted["error"], counted["refused"], counted["ok"]) > 0
         assert sum(counted.values()) == counted["error"] + counted["refused"] + counted["ok"] == 300
         page = run.report.read_text()
-        assert f"{counted['error']} errors, {counted['refused']} refused" in page
+        assert f"{counted['error']} errors<br>{counted['refused']} refused<br>" in page
         assert server.base_url in page
         assert "32x24" in page
         cost = run.table("answers").select(pl.col("tokens_in", "tokens_out").sum()).row(0)

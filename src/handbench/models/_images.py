@@ -35,7 +35,7 @@ class ImagePolicy:
     max_side: int | None = None
 
     def __str__(self) -> str:
-        return "as it is" if self.max_side is None else f"longer side at most {self.max_side}, Lanczos, PNG"
+        return "as they are" if self.max_side is None else f"longer side at most {self.max_side}, Lanczos, PNG"
 
 
 @dataclass(frozen=True)

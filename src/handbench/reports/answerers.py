@@ -19,8 +19,9 @@ class Answered:
         model: its name in the tables.
         how: where and how it was asked.
         answers: how many.
-        failures: errors, refusals and cut replies.
-        tokens: read and written.
+        failures: errors, refusals and cut replies, none where there are none.
+        tokens_in: read.
+        tokens_out: written.
         latency: seconds for one reply, the median and the 95th percentile.
         sizes: the commonest image sizes as the model was sent them.
         cost: in the currency of the prices given.
@@ -30,8 +31,9 @@ class Answered:
     model: str
     how: str
     answers: str
-    failures: str
-    tokens: str
+    failures: tuple[str, ...]
+    tokens_in: str
+    tokens_out: str
     latency: str
     sizes: str
     cost: str
@@ -47,15 +49,14 @@ def answered(folder: RunFolder) -> list[Answered]:
 
 
 def _line(record: dict[str, Any]) -> Answered:
-    failures = [f"{_number(record[key])} {word}" for key, word in _FAILURES if record[key]]
-    tokens = [_number(record[key]) for key in ("tokens_in", "tokens_out") if record[key] is not None]
     median, most = record["seconds_median"], record["seconds_p95"]
     return Answered(
         model=record["model"],
         how=_how(record["facts"]),
         answers=_number(record["answers"]),
-        failures=", ".join(failures) or _NONE,
-        tokens=" + ".join(tokens) or _NONE,
+        failures=tuple(f"{_number(record[key])} {word}" for key, word in _FAILURES if record[key]),
+        tokens_in=_number(record["tokens_in"]),
+        tokens_out=_number(record["tokens_out"]),
         latency=_NONE if median is None else f"{_seconds(median)} ({_seconds(most)})",
         sizes=", ".join(f"{size}" for size, _ in record["sizes"]) or _NONE,
         cost=_NONE if record["cost"] is None else f"{record['cost']:.2f}",
@@ -63,14 +64,14 @@ def _line(record: dict[str, Any]) -> Answered:
     )
 
 
-_FAILURES = (("errors", "errors"), ("refused", "refused"), ("cut", "cut"))
+_FAILURES = (("errors", "errors"), ("refused", "refused"), ("cut", "cut short"))
 
 
 def _how(facts: dict[str, Any]) -> str:
     """What a model's facts tell of the way in which it was asked."""
     parts = []
     if "endpoints" in facts:
-        parts += [", ".join(facts["endpoints"]), f"images {facts['images']}"]
+        parts += [", ".join(facts["endpoints"]), f"images sent {facts['images']}"]
     if "architecture" in facts:
         parts += [f"{facts['architecture']}, {facts['dtype']}", f"{facts['mode']}"]
         parts += [f"image shared: {facts['sharing']}"] if facts["mode"] == "options" else []
@@ -84,8 +85,8 @@ def _how(facts: dict[str, Any]) -> str:
     return "; ".join(parts) or _NONE
 
 
-def _number(value: int) -> str:
-    return f"{value:,}".replace(",", "\u202f")
+def _number(value: int | None) -> str:
+    return _NONE if value is None else f"{value:,}".replace(",", "\u202f")
 
 
 def _seconds(value: float) -> str:
