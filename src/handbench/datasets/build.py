@@ -136,7 +136,8 @@ def finish(hands: Hands, setting: Setting) -> Source:
     shown = sorted(set(hands.images))
     if setting.split in setting.paper_images and len(shown) != setting.paper_images[setting.split]:
         counted = setting.paper_images[setting.split]
-        notes.append(f"{setting.split} has {len(shown)} images here; the paper counts {counted}")
+        off = f"{abs(len(shown) - counted):,} {'fewer' if len(shown) < counted else 'more'} than the"
+        notes.append(f"warning: {setting.split} has {len(shown):,} images here, {off} {counted:,} of the paper")
     hashes = None
     if setting.hashed:
         hashes = files.hash_images(setting.root, shown, setting.context.workers, setting.context.progress)

@@ -7,6 +7,7 @@ that it is annotated (COCO-WholeBody also writes confidences there).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -72,6 +73,22 @@ def read(spec: Spec, context: ReadContext) -> Source:
     split = path.stem
     if context.split not in (None, split):
         raise HandbenchError(f"{spec}: the only split is {split}, not {context.split!r}")
+    return read_file(path, Setting(NAME, split, root, path, context, hashed), side, least)
+
+
+def read_file(path: Path, setting: Setting, side: str = "unknown", least: float = 0) -> Source:
+    """Read one COCO-like file.
+
+    Args:
+        path: the file.
+        setting: whose hands they are, with the folder that images are relative to.
+        side: of all hands, where the file does not tell.
+        least: the least size of a hand, pixels.
+
+    Raises:
+        HandbenchError: the file or an image is damaged, nothing is left, or points are placeholders.
+    """
+    context, root = setting.context, setting.root
     context.progress(0, None, "reading annotations")
     lists = {"images": _IMAGES, "annotations": _ANNOTATIONS}
     images, annotations = json_files.read_json_records(path, "images and annotations", lists, _OPTIONAL, context.faults)
@@ -112,7 +129,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         occluded=points[..., 2] == 1 if (points[..., 2] == 2).any() else None,
         annotated=rows["whole"].to_numpy(),
     )
-    return finish(hands, Setting(NAME, split, root, path, context, hashed, left.skipped, notes))
+    return finish(hands, replace(setting, skipped=left.skipped, notes=notes))
 
 
 def _hands(rows: pl.DataFrame, side: str, path: Path) -> tuple[pl.DataFrame, Floats]:
