@@ -22,7 +22,10 @@ from handbench.tasks.handvqa.options import HandVQAOptions
 from handbench.tasks.handvqa.questions import joint_arrays, vector_arrays
 
 REPEATS: Final = 8
-"""How often the joints of each hand are disturbed."""
+"""How often the joints of each hand are disturbed, at most."""
+
+ENOUGH: Final = 400_000
+"""So many disturbed questions are enough: with more questions, each hand is disturbed less often."""
 
 MEAN_LENGTH: Final = float(np.sqrt(8 / np.pi))
 """Mean length of a 3D vector of independent standard normal numbers (Maxwell distribution)."""
@@ -55,7 +58,7 @@ def ceiling(
     source: str = "given",
     *,
     seed: int = 0,
-    repeats: int = REPEATS,
+    repeats: int | None = None,
     resamples: int = RESAMPLES,
 ) -> pl.DataFrame:
     """How many right options stay right where joints are off by so much.
@@ -70,12 +73,14 @@ def ceiling(
         noise: mean 3D error of a joint, metres.
         source: ``given``, ``published`` or ``assumed``: where that number is from.
         seed: of the noise.
-        repeats: how often each hand is disturbed.
+        repeats: how often each hand is disturbed; by default :data:`REPEATS` times, less often where there are
+            many questions.
         resamples: bootstrap resamples of the clusters.
 
     Returns:
         The ``ceiling`` table: a row for each descriptor, and one for all together.
     """
+    repeats = repeats or max(1, min(REPEATS, ENOUGH // max(questions.height, 1)))
     catalogue = options.catalogue
     items = {(catalogue.descriptors[d].name, a, b): c for c, (d, a, b) in enumerate(catalogue.items)}
     item = columns_of(questions, items)
@@ -97,25 +102,26 @@ def ceiling(
     names = [descriptor.name for descriptor in catalogue.descriptors]
     which = catalogue.descriptor_of[item]
     clusters = questions["cluster"].to_physical().rank("dense").to_numpy().astype(np.int64) - 1
+    parts = [which == index for index in range(len(names))] + [np.ones(questions.height, bool)]
+    ends = _intervals(sums[:, 0] / repeats, parts, clusters, resamples)
     found = []
-    for index, name in enumerate((*names, "all")):
-        mine = np.flatnonzero(which == index) if index < len(names) else np.arange(questions.height)
-        if not len(mine):
+    for name, mine, (low, high) in zip((*names, "all"), parts, ends, strict=True):
+        if not mine.any():
             continue
-        accuracy, low, high = _interval(sums[mine, 0] / repeats, clusters[mine], resamples)
-        ordinal = index < len(names) and catalogue.descriptors[index].ordinal
+        ordinal = name != "all" and catalogue.descriptors[names.index(name)].ordinal
+        right, away, undecided = (float(mean) for mean in sums[mine].mean(axis=0) / repeats)
         found.append(
             {
                 "task": "handvqa",
                 "descriptor": name,
                 "noise": noise,
                 "noise_source": source,
-                "accuracy": accuracy,
+                "accuracy": right,
                 "low": low,
                 "high": high,
-                "mae": float(sums[mine, 1].mean() / repeats) if ordinal else None,
-                "undecided": float(sums[mine, 2].mean() / repeats),
-                "n": len(mine),
+                "mae": away if ordinal else None,
+                "undecided": undecided,
+                "n": int(mine.sum()),
                 "clusters": len(np.unique(clusters[mine])),
                 "repeats": repeats,
                 "seed": seed,
@@ -148,14 +154,24 @@ def _disturbed(
     return ranks, between
 
 
-def _interval(shares: Floats, clusters: NDArray[np.int64], resamples: int) -> tuple[float, float | None, float | None]:
-    """Mean of the shares and its 95 % cluster interval; no interval of one cluster alone."""
-    mean = float(shares.mean())
-    _, code = np.unique(clusters, return_inverse=True)
-    if code.max() == 0:
-        return mean, None, None
-    groups = group_clusters(int(code.max()) + 1)[code]
-    counts = np.stack([np.bincount(groups, shares), np.bincount(groups)], axis=1).astype(np.float32)
-    values = resample(counts, lambda sums: sums[:, :1] / np.maximum(sums[:, 1:], 1e-12), resamples=resamples)
+def _intervals(
+    shares: Floats, parts: list[NDArray[np.bool_]], clusters: NDArray[np.int64], resamples: int
+) -> list[tuple[float | None, float | None]]:
+    """The 95 % cluster interval of each part's mean, from the same draws; none where there is one cluster alone."""
+    count = int(clusters.max()) + 1
+    if count == 1:
+        return [(None, None)] * len(parts)
+    groups = group_clusters(count)[clusters]
+    size = int(groups.max()) + 1
+    counts = [np.bincount(groups[part], shares[part], size) for part in parts]
+    counts += [np.bincount(groups[part], minlength=size) for part in parts]
+    half = len(parts)
+    values = resample(
+        np.stack(counts, axis=1).astype(np.float32),
+        lambda sums: np.divide(
+            sums[:, :half], sums[:, half:], out=np.full_like(sums[:, :half], np.nan), where=sums[:, half:] > 0
+        ),
+        resamples=resamples,
+    )
     low, high = percentile_interval(values)
-    return mean, float(low[0]), float(high[0])
+    return [(float(a), float(b)) if np.isfinite(a) else (None, None) for a, b in zip(low, high, strict=True)]
