@@ -6,6 +6,7 @@ from hand_maker import context, dump, picture
 from test_coco import POINTS, SIZE, images, merged, one_hand, whole_body
 
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import find
 from handbench.specs import Spec
 from handbench.tables import conform
@@ -144,3 +145,14 @@ def test_photos_of_panoptic_without_a_file_are_counted(tmp_path):
     (tmp_path / "empty" / "manual_test").mkdir(parents=True)
     with pytest.raises(HandbenchError, match=r"nothing is left of the split test \(no JSON file\)"):
         read("panoptic", tmp_path / "empty")
+
+
+def test_bad_files_of_panoptic_are_left_out_and_counted(tmp_path):
+    panoptic(tmp_path)
+    place = tmp_path / "hand_labels" / "manual_test"
+    (place / "photo0_l.json").write_text("{")
+    (place / "photo1_l.jpg").write_bytes(b"no image")
+    source = read("panoptic", tmp_path, faults=Faults(keep_going=True))
+    assert source.hands.height == 10
+    assert sum(source.skipped.values()) == 2
+    assert any("photo0_l.json" in note for note in source.notes)

@@ -82,7 +82,7 @@ def test_hands_without_parameters_keep_the_size_of_their_joints(tmp_path, mano):
     assert {image[-5] for image, kind in by.items() if kind == "joints"} == {"4", "5"}
     joints = source.hands.filter(source.hands["extent_source"].cast(str) == "joints").row(0, named=True)
     np.testing.assert_allclose(joints["extent"], np.ptp(joints["joints_cam"], axis=0), atol=1e-12)
-    assert any("4 hands are those of their joints: the owner gives no parameters" in note for note in source.notes)
+    assert any("4 hands are those of their joints: there are no parameters of them" in note for note in source.notes)
     # Without --mano all are by joints, and that is said.
     plain = read(spec(tmp_path), context(split="paper-test"))
     assert set(plain.hands["extent_source"].cast(str)) == {"joints"}

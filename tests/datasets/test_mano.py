@@ -152,3 +152,33 @@ def test_damaged_files_are_refused_in_one_line(tmp_path, raw, message):
     with pytest.raises(HandbenchError, match=message) as caught:
         load_model(tmp_path, "right")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["plain", "official"])
+def test_a_file_changed_anywhere_is_read_or_refused_in_one_line(tmp_path, kind):
+    path = mano_maker.dump(tmp_path / "MANO_RIGHT.pkl", mano_maker.model(), kind)
+    raw = path.read_bytes()
+    draw = np.random.default_rng(0)
+    said = []
+    for _ in range(60):
+        changed = bytearray(raw)
+        for _ in range(draw.integers(1, 4)):
+            # Where the pickle says what its bytes mean: at its ends, and beside the names of numpy.
+            near = raw.find(b"numpy", int(draw.integers(0, len(raw))))
+            place = int(draw.choice([draw.integers(0, 3000), len(raw) - draw.integers(1, 3000), max(near, 0) + 40]))
+            change = draw.integers(0, 3)
+            if change == 0:
+                changed[place : place + 1] = bytes([draw.integers(0, 256)])
+            elif change == 1:
+                del changed[place : place + int(draw.integers(1, 20))]
+            else:
+                changed[place:place] = bytes(draw.integers(0, 256, 5, dtype=np.uint8))
+        path.write_bytes(bytes(changed))
+        try:
+            model = load_model(tmp_path, "right")
+        except HandbenchError as error:
+            said.append(str(error))
+        else:
+            assert model.template.shape == (778, 3)
+    assert len(said) > 40
+    assert not [line for line in said if "\n" in line]

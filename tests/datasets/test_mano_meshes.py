@@ -69,7 +69,7 @@ def test_ho3d_in_opengl_axes(tmp_path, mano):
     path.write_bytes(pickle.dumps(content, protocol=2))
     source = ho3d.read(Spec.parse(f"ho3d:{tmp_path}"), context(mano=mano))
     assert source.hands["extent_source"].cast(str).to_list().count("joints") == 1
-    assert any("the owner gives no parameters" in note for note in source.notes)
+    assert any("there are no parameters of them" in note for note in source.notes)
 
 
 @pytest.mark.parametrize("side", ["right", "left"])

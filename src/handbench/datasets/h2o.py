@@ -100,8 +100,10 @@ def _hands(left: Selection, numbers: Floats, lenses: Floats, setting: Setting) -
     """The annotated hands, none where only clips are labelled."""
     rows = left.rows
     if rows.is_empty():
-        skipped = {reason: count for reason, count in left.skipped.items() if count}
-        return Source(NAME, tables.empty("frames"), tables.empty("hands"), setting.root, skipped=skipped)
+        left_out, told = setting.context.faults.take()
+        skipped = {reason: count for reason, count in {**left.skipped, **left_out}.items() if count}
+        frames, none = tables.empty("frames"), tables.empty("hands")
+        return Source(NAME, frames, none, setting.root, skipped=skipped, notes=told)
     row = rows["row"].to_numpy()
     columns = rows["start"].to_numpy()[:, None] + np.arange(1, 64)
     joints = np.take_along_axis(numbers[row], columns, axis=1).reshape(-1, 21, 3)
@@ -139,7 +141,11 @@ def _parameters(root: Path, rows: pl.DataFrame, context: ReadContext) -> Paramet
             context.progress(row, rows.height, "reading MANO parameters")
         file = root / path / "hand_pose_MANO" / f"{frame}.txt"
         if file.is_file():
-            numbers[row] = _numbers(file, 124)[62 * (start // 64) :][:62]
+            try:
+                numbers[row] = _numbers(file, 124)[62 * (start // 64) :][:62]
+            except HandbenchError:
+                if not context.faults.keep_going:
+                    raise
     rotation, origin = camera_frame(rows.height)
     return Parameters(
         sides=rows["side"].to_numpy(),

@@ -140,7 +140,7 @@ def fit_meshes(
             f"owner's parameters, whose joints lie {off:.1f} mm from the annotated ones ({fingerprint(context.mano)})"
         )
     for reason, rest in (
-        ("the owner gives no parameters", ~parameters.given),
+        ("there are no parameters of them", ~parameters.given),
         (f"the mesh lies more than {1000 * limit:.0f} mm from the joints", parameters.given & ~good),
     ):
         if rest.any():

@@ -15,6 +15,7 @@ import numpy as np
 from handbench.datasets import files, json_files
 from handbench.datasets.build import Hands, Setting, finish
 from handbench.datasets.coco import read_file
+from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
 from handbench.hand.geometry import Floats
 from handbench.protocols import ReadContext, Source, dataset
@@ -53,14 +54,19 @@ def read(spec: Spec, context: ReadContext) -> Source:
         raise HandbenchError(f"{root}: expected {places[0]} or annotations/panoptic_{split}.json in it")
     annotations = sorted((root / place).glob("*.json"))
     found: list[tuple[str, str, Floats]] = []
-    skipped = {"no image": 0, "hand not annotated": 0}
+    skipped = Skipped({"no image": 0, "hand not annotated": 0})
     for done, path in enumerate(annotations):
         if done % 256 == 0:
             context.progress(done, len(annotations), "reading annotations")
-        side, points = _hand(path)
+        try:
+            side, points = _hand(path)
+        except HandbenchError as error:
+            context.faults.bad(error)
+            continue
         image = f"{place}/{path.stem}.jpg"
         if not (root / image).is_file():
             skipped["no image"] += 1
+            skipped.firsts.setdefault("no image", image)
         elif not (points[:, 2] > 0).any():
             skipped["hand not annotated"] += 1
         else:
@@ -71,19 +77,22 @@ def read(spec: Spec, context: ReadContext) -> Source:
     images = [image for image, _, _ in found]
     points = np.stack([point for _, _, point in found])
     given = points[..., 2] > 0
+    good, sizes = files.readable(root, images, context.faults)
+    if not good.any():
+        files.refuse_nothing(root / place, context.faults)
     hands = Hands(
         images=images,
         keys=[files.stem(image) for image in images],
         sides=[side for _, side, _ in found],
         # The two hands of a person have photos of their own, NAME_l.jpg and NAME_r.jpg.
         clusters=[files.stem(image).removesuffix("_l").removesuffix("_r") for image in images],
-        sizes=files.image_sizes(root, images),
+        sizes=sizes,
         joints_px=np.where(given[..., None], points[..., :2], np.nan),
         visible=given,
         # Other hands in the photo have a photo of their own.
         annotated=False,
     )
-    return finish(hands, Setting(NAME, split, root, root / place, context, hashed, skipped))
+    return finish(hands.take(good), Setting(NAME, split, root, root / place, context, hashed, skipped))
 
 
 def _hand(path: Path) -> tuple[str, Floats]:
