@@ -169,6 +169,17 @@ def test_a_run_keeps_its_ceiling_and_the_board_shows_it(run):
     assert ceiling_row(None) is None
 
 
+def test_controls_are_no_questions_of_their_own(tmp_path):
+    api.ask("handvqa?controls=mirror,blank", "synth:hands?n=6&seed=0", tmp_path / "with", workers=1)
+    api.ask("handvqa", "synth:hands?n=6&seed=0", tmp_path / "without", workers=1)
+    heights = [api.Run.open(tmp_path / name).table("questions").height for name in ("with", "without")]
+    assert heights[0] == 3 * heights[1]
+    both, plain = (description.describe([str(tmp_path / name)], noise="9mm") for name in ("with", "without"))
+    assert both["ceiling"].equals(plain["ceiling"])
+    counts = [description.describe([str(tmp_path / name)])["labels"]["count"].to_list() for name in ("with", "without")]
+    assert counts[0] == counts[1]
+
+
 def test_counts_beside_the_papers(run):
     found = description.describe([str(run)], against="paper")
     labels, sizes = found["table_6"], found["section_7_1"]
@@ -205,6 +216,8 @@ def test_bad_wishes_are_one_clear_line(run, tmp_path):
     ):
         with pytest.raises(HandbenchError, match=message):
             description.describe([str(run)], **wish)
+    with pytest.raises(HandbenchError, match="share questions, which would count twice"):
+        description.describe([str(run), str(run)])
     with pytest.raises(HandbenchError, match="no run here"):
         description.describe([str(tmp_path)])
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from handbench.api import Run
     from handbench.runs.costs import Estimate
+
+WARNING: Final = "warning: "
+"""How a note of a source begins that is more than a note."""
 
 
 def print_run(run: Run, as_json: bool) -> None:
@@ -35,7 +38,7 @@ def print_run(run: Run, as_json: bool) -> None:
     for line in [*sentences, *biases.of_run(run.folder)]:
         console.print(f"• {line}")
     for note in source["notes"]:
-        console.print(f"[dim]note: {note}[/dim]", highlight=False)
+        console.print(noted(note), style="yellow" if note.startswith(WARNING) else "dim", highlight=False, markup=False)
     if source["skipped"]:
         console.print(f"[dim]left out: {counted(source['skipped'])}[/dim]", highlight=False)
     if manifest["not_asked"]:
@@ -52,6 +55,11 @@ def print_estimates(estimates: dict[str, Estimate], strategy: str | None, as_jso
         return
     for name, estimate in estimates.items():
         print(f"{name}: {estimate}" + (" (of the first turn)" if strategy else ""))
+
+
+def noted(note: str) -> str:
+    """A note of a source in one line; a warning says itself that it is one."""
+    return note if note.startswith(WARNING) else f"note: {note}"
 
 
 def counted(counts: dict[str, int]) -> str:

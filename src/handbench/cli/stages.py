@@ -35,7 +35,7 @@ from handbench.cli.options import (
     Workers,
     cache_folder,
 )
-from handbench.cli.printing import counted, print_estimates, print_run
+from handbench.cli.printing import counted, noted, print_estimates, print_run
 from handbench.cli.progress import progress_bar
 from handbench.specs import with_options
 
@@ -164,7 +164,7 @@ def ask(
         if counts:
             print(f"{name}: {counted(counts)}")
     for note in source["notes"]:
-        print(f"note: {note}")
+        print(noted(note))
     print(made.folder.table("questions"))
 
 

@@ -30,7 +30,14 @@ from handbench.datasets.interhand_files import (
     read_images,
     read_world,
 )
-from handbench.datasets.interhand_mano import LIMIT, RELEASED_TURNS, parameters_of, read_fitted, released_joints
+from handbench.datasets.interhand_mano import (
+    FITTING_ERROR,
+    LIMIT,
+    RELEASED_TURNS,
+    parameters_of,
+    read_fitted,
+    released_joints,
+)
 from handbench.datasets.mano_meshes import Parameters, fit_meshes
 from handbench.datasets.selection import Selection
 from handbench.errors import HandbenchError
@@ -116,7 +123,10 @@ def read(spec: Spec, context: ReadContext) -> Source:
     left.count("hand without annotated joint", unseen)
     if fitted is not None:
         notes += _pose(hands, parameters_of(fitted, rows, views), rows, where.data, context, released)
-    setting = Setting(NAME, split, root, where.data, context, hashed, left.skipped, notes, PAPER_IMAGES)
+    error = FITTING_ERROR if released else None
+    setting = Setting(
+        NAME, split, root, where.data, context, hashed, left.skipped, notes, PAPER_IMAGES, joint_error=error
+    )
     return finish(hands, setting)
 
 

@@ -21,7 +21,10 @@ RELEASED_TURNS: Final = {"400053": (75.0, "y"), "400064": (10.0, "x")}
 """Degrees and axis by which the released code turns the hands of each camera, whatever the camera's own pose."""
 
 LIMIT: Final = 0.015
-"""Metres that a mesh's joints may lie from the annotated ones; the owner tells of about 5 mm in the mean."""
+"""Metres that a mesh's joints may lie from the annotated ones; see :data:`FITTING_ERROR` for the mean."""
+
+FITTING_ERROR: Final = 0.005
+"""Metres: how far the owner says that the MANO joints are off (read-me of the dataset's code, 2020-11-26)."""
 
 _METRES = 1e-3
 _TO_VIEWER = np.array([1.0, -1.0, -1.0])

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from handbench import tables
+from handbench.controls.names import main
 from handbench.errors import HandbenchError
 from handbench.protocols import HasCeiling, HasPublishedCounts, ReadContext, Source, Task
 from handbench.runs.answering import task_of
@@ -86,7 +87,7 @@ def look_up(target: str, task: str, context: ReadContext) -> Described:
         manifest = folder.manifest()
         found, options = task_of(manifest)
         hands = folder.read("hands") if folder.table("hands").exists() else None
-        return Described(found, options, folder.read("questions"), hands, manifest["source"], folder)
+        return Described(found, options, main(folder.read("questions")), hands, manifest["source"], folder)
     found, options = find_task(task, context.protocol)
     kind = source_table(options)
     source = load_source(target, context)
@@ -129,6 +130,10 @@ def describe(
     if any(other.task.name != first.name for other in found):
         raise HandbenchError(f"describe: one task at a time; these are of {', '.join(o.task.name for o in found)}")
     questions = tables.concat(other.questions for other in found)
+    if len(found) > 1 and questions["question_id"].n_unique() < sum(
+        one.questions["question_id"].n_unique() for one in found
+    ):
+        raise HandbenchError(f"describe: {', '.join(targets)} share questions, which would count twice")
     result: dict[str, pl.DataFrame] = {}
     if against is not None:
         if against != "paper":

@@ -8,6 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from handbench import tables
+from handbench.controls.names import main
 from handbench.errors import HandbenchError
 from handbench.protocols import HasCeiling
 from handbench.runs.answering import task_of
@@ -70,7 +71,8 @@ def keep_ceiling(
     hands = folder.read("hands")
     if hands["joints_cam"].null_count() == hands.height:
         return None
-    table = task.ceiling(folder.read("questions") if questions is None else questions, hands, options, *chosen)
+    asked = main(folder.read("questions") if questions is None else questions)
+    table = task.ceiling(asked, hands, options, *chosen)
     tables.write(table, folder.table("ceiling"), "ceiling")
     return table
 
