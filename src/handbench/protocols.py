@@ -348,6 +348,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "prior": "handbench.models.baselines",
         "oracle": "handbench.models.baselines",
         "replies": "handbench.models.replies",
+        "results": "handbench.models.results",
         "server": "handbench.models.server",
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",

@@ -201,6 +201,7 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "iou": _optional(pl.Float32, "of the box and the truth"),
         "confidence": _optional(pl.Float32, "in the box, where the reply states one"),
         "text": _optional(pl.String, "the answer in words, as it is compared"),
+        "official_rank": _optional(pl.Int8, "the rank that the paper's own evaluator takes"),
     },
     "poses": {
         "estimator": Column(WORD),

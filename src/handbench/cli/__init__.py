@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from handbench.cli import batches, demo, describing, looking, stages
+from handbench.cli import batches, demo, describing, looking, policies, stages
 from handbench.cli.app import app
 from handbench.errors import HandbenchError
 
@@ -39,4 +39,4 @@ def main() -> None:
         raise
 
 
-__all__ = ["app", "batches", "demo", "describing", "looking", "main", "stages"]
+__all__ = ["app", "batches", "demo", "describing", "looking", "main", "policies", "stages"]

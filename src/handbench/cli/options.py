@@ -26,6 +26,12 @@ CellsFile = Annotated[
     Path | None,
     typer.Option("--cells", help="Of safegesture: your own gestures, scenarios and labels.", show_default=False),
 ]
+Questions = Annotated[
+    str | None,
+    typer.Option(
+        "--questions", help="Questions that were released, instead of --data: released:PATH.", show_default=False
+    ),
+]
 Models = Annotated[
     list[str],
     typer.Option("--model", "-m", help="Who answers, e.g. prior, pose:blaze-full; repeatable."),
@@ -94,3 +100,12 @@ def cache_folder(cache: Path | None, no_cache: bool) -> Path | bool:
     if cache is not None and no_cache:
         raise HandbenchError("--cache and --no-cache: give one of them")
     return False if no_cache else cache or True
+
+
+def source_of(data: str | None, questions: str | None) -> str | None:
+    """What ``--data`` or ``--questions`` names; None where neither is given."""
+    if data is not None and questions is not None:
+        raise HandbenchError("give --data for questions made here, or --questions for released ones, not both")
+    if questions is not None and not questions.startswith("released:"):
+        raise HandbenchError(f"--questions {questions}: expected released:PATH, a folder or file of released questions")
+    return data or questions

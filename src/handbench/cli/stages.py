@@ -26,6 +26,7 @@ from handbench.cli.options import (
     Out,
     Prices,
     Protocol,
+    Questions,
     RetryErrors,
     Sample,
     Split,
@@ -34,6 +35,7 @@ from handbench.cli.options import (
     Variant,
     Workers,
     cache_folder,
+    source_of,
 )
 from handbench.cli.printing import counted, noted, print_estimates, print_run
 from handbench.cli.progress import progress_bar
@@ -57,6 +59,7 @@ def run(
     task: Task,
     model: Models,
     data: Data = None,
+    questions: Questions = None,
     variant: Variant = None,
     cells: CellsFile = None,
     out: Out = None,
@@ -82,6 +85,7 @@ def run(
 
     task = _task(task, variant, cells, controls)
     with progress_bar(as_json) as tell:
+        source = source_of(data, questions)
         how: Reading = {
             "split": split,
             "protocol": protocol,
@@ -93,12 +97,12 @@ def run(
             "progress": tell,
         }
         if dry_run:
-            asked = api.ask(task, data, out or api.default_folder(task, data), sample=sample, **how)
+            asked = api.ask(task, source, out or api.default_folder(task, source), sample=sample, **how)
             estimates = api.estimate(asked, model, strategy=strategy, prices=prices)
         else:
             made = api.run(
                 task,
-                data,
+                source,
                 model,
                 out,
                 strategy=strategy,
@@ -119,6 +123,7 @@ def ask(
     task: Task,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run's folder.")],
     data: Data = None,
+    questions: Questions = None,
     variant: Variant = None,
     cells: CellsFile = None,
     controls: Controls = None,
@@ -140,7 +145,7 @@ def ask(
     with progress_bar(as_json) as tell:
         made = api.ask(
             _task(task, variant, cells, controls),
-            data,
+            source_of(data, questions),
             out,
             shard=shard,
             sample=sample,
@@ -157,9 +162,9 @@ def ask(
     if as_json:
         print(json.dumps(manifest))
         return
-    questions, source = manifest["questions"], manifest["source"]
-    shown = f" about {questions['hands']} hands on {questions['images']} images" if questions["images"] else ""
-    print(f"{questions['count']} questions{shown}")
+    made_of, source = manifest["questions"], manifest["source"]
+    shown = f" about {made_of['hands']} hands on {made_of['images']} images" if made_of["images"] else ""
+    print(f"{made_of['count']} questions{shown}")
     for name, counts in (("left out", source["skipped"]), ("not asked", manifest["not_asked"])):
         if counts:
             print(f"{name}: {counted(counts)}")

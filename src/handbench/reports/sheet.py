@@ -100,10 +100,15 @@ def _question(row: dict[str, Any], replies: list[Reply]) -> Question:
         joints=tuple(JOINT_INDEX[joint] for joint in (a, b) if joint),
         options=tuple(row["options"]),
         truth=row["truth_index"],
-        value=f"{row['truth_value']:.{digits}f}{unit}",
-        margin=f"{row['truth_margin']:.{digits}f}{unit}",
+        value=_number(row["truth_value"], digits, unit),
+        margin=_number(row["truth_margin"], digits, unit),
         replies=tuple(replies),
     )
+
+
+def _number(value: float | None, digits: int, unit: str) -> str:
+    """A measured value; released questions tell none."""
+    return "not told" if value is None else f"{value:.{digits}f}{unit}"
 
 
 def _plain(joint: str) -> str:

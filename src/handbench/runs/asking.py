@@ -13,7 +13,7 @@ import polars as pl
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext, Source
-from handbench.runs import controls
+from handbench.runs import controls, released
 from handbench.runs.folder import RunFolder, versions
 from handbench.runs.parts import find_task, load_source
 from handbench.runs.sampling import expectation
@@ -121,7 +121,7 @@ def ask(
     Args:
         folder: where the run lives.
         task_name: the task with its options, e.g. ``handvqa?seed=1``.
-        data: the source, e.g. ``ge:PATH``.
+        data: the source, e.g. ``ge:PATH``; ``released:PATH`` takes over released question files.
         context: split, protocol and how to read.
         shard: which part of the hands, all by default.
         sample: take a stratified sample of so many questions.
@@ -141,6 +141,8 @@ def ask(
         manifest = folder.manifest()
         _same_or_refuse(folder, manifest["asked"], wanted)
         return manifest
+    if Spec.parse(data).kind == released.KIND:
+        return released.ask(folder, task, data, (shard.number, shard.of), wanted, context)
     kind = source_table(options)
     if kind is not None and data == NO_DATA:
         raise HandbenchError(f"{task_name}: say where the {kind} come from with --data; handbench list shows all")

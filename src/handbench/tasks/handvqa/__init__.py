@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from handbench.protocols import task
-from handbench.tasks.handvqa import baselines, ceiling, controls, describe, questions, reading, scoring
+from handbench.tasks.handvqa import baselines, ceiling, controls, describe, questions, reading, released, scoring
 from handbench.tasks.handvqa.options import HandVQAOptions
 
 
@@ -17,6 +17,7 @@ class HandVQA:
     """Joint angles, distances, left/right, above/below, in front/behind, as multiple choice."""
 
     name = "handvqa"
+    released = released
     options = HandVQAOptions
 
     def ask(self, hands: pl.DataFrame, options: HandVQAOptions) -> tuple[pl.DataFrame, dict[str, int]]:

@@ -12,13 +12,14 @@ from handbench.hand.descriptors import DESCRIPTORS
 from handbench.replies import read_choices
 from handbench.replies.likelihoods import from_logprobs, read_many
 from handbench.tables import WORD
+from handbench.tasks.handvqa import official
 
 KEY = ["question_id", "variant"]
 
 RANKS: Final = {label: rank for descriptor in DESCRIPTORS for rank, label in enumerate(descriptor.asked_labels)}
 """Rank of every label among those that are asked; no two descriptors share a label."""
 
-_NEEDED = ["options", "option_labels", "truth_index", "truth_rank"]
+_NEEDED = ["options", "option_labels", "truth_index", "truth_rank", "about_descriptor"]
 
 
 def beside(questions: pl.DataFrame, answers: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
@@ -78,6 +79,7 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         "correct",
         "likelihoods",
         (pl.col("chosen_rank") - pl.col("truth_rank")).abs().cast(pl.Float32).alias("distance"),
+        official.ranks(rows["reply"], rows["about_descriptor"], rows["option_labels"]),
     )
 
 

@@ -14,6 +14,7 @@ from handbench.hand.descriptors import DESCRIPTORS
 from handbench.stats.bootstrap import RESAMPLES
 from handbench.stats.intervals import Rule
 from handbench.stats.sliced import Score, Slice, score_slices
+from handbench.tasks.handvqa import official
 from handbench.tasks.handvqa.reading import beside
 
 NEEDED: Final = (
@@ -56,7 +57,7 @@ def score(
     for (model,), group in readings.group_by("model", maintain_order=True):
         about = beside(questions, group, [*columns, *factors])
         code = about["cluster"].cast(pl.Enum(clusters)).to_physical().to_numpy()
-        rules = about["variant"].cast(pl.String).str.replace_all(r";(order|phrase)=\d+", "")
+        rules = about["variant"].cast(pl.String).str.replace_all(r";(order|phrase|again)=\d+", "")
         protocol = " + ".join(sorted(rules.unique()))
         found = score_slices(
             np.unique(code, return_inverse=True)[1],
@@ -68,6 +69,7 @@ def score(
             rule=rule,
         )
         rows += [_row(score, str(model), protocol) for score in (*found, *_pooled(about, code, resamples, seed, rule))]
+        rows += [_row(score, str(model), f"{protocol};official") for score in _official(about)]
     if not rows:
         return tables.empty("scores")
     return tables.conform(pl.DataFrame(rows, infer_schema_length=None), "scores", "the scores")
@@ -89,6 +91,19 @@ def _row(score: Score, model: str, protocol: str) -> dict[str, object]:
         "clusters": score.clusters,
         "protocol": protocol if score.rule is None else f"{protocol};interval={score.rule}",
     }
+
+
+def _official(about: pl.DataFrame) -> Iterator[Score]:
+    """What the paper's own evaluator prints of each descriptor; without an interval, as it gives none."""
+    if "official_rank" not in about.columns or about["official_rank"].null_count() == about.height:
+        return
+    for descriptor in DESCRIPTORS:
+        mine = about.filter(pl.col("about_descriptor").cast(pl.String) == descriptor.name)
+        taken = mine["official_rank"].fill_null(-1).to_numpy()
+        found = official.figures(mine["truth_rank"].to_numpy(), taken, descriptor.ordinal)
+        clusters = mine["cluster"].n_unique()
+        for name, (value, counted) in found.items():
+            yield Score((descriptor.name, "all", "all"), name, value, None, None, counted, clusters)
 
 
 def _pooled(
