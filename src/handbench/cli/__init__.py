@@ -6,7 +6,14 @@ import sys
 
 import typer
 
-from handbench.cli import batches, demo, describing, looking, policies, stages
+from handbench.cli import (
+    batches,
+    demo,
+    describing,
+    looking,
+    policies,
+    stages,
+)
 from handbench.cli.app import app
 from handbench.errors import HandbenchError
 
@@ -39,4 +46,13 @@ def main() -> None:
         raise
 
 
-__all__ = ["app", "batches", "demo", "describing", "looking", "main", "policies", "stages"]
+__all__ = [
+    "app",
+    "batches",
+    "demo",
+    "describing",
+    "looking",
+    "main",
+    "policies",
+    "stages",
+]
