@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from handbench.hand.descriptors import DESCRIPTORS
 from handbench.stats.sliced import Slice, score_slices
 
 COLOURS: Final = ("#8a8f98", "#c2a14d", "#1b7f79", "#c0563f", "#5b5ea6", "#7a9b3a", "#a34f8b", "#3f7fbf")
@@ -25,6 +26,7 @@ TITLES: Final = {
     "z": "Front / behind (Z)",
 }
 _BINS = 6
+_VALUE_BINS = 10
 _STYLE: Final[Any] = {
     "font.family": "sans-serif",
     "font.size": 9.5,
@@ -143,14 +145,45 @@ def accuracy_against_margin(rows: pl.DataFrame, models: list[str], chance: dict[
         return _svg(figure)
 
 
+def accuracy_over_value(rows: pl.DataFrame, models: list[str]) -> str:
+    """Accuracy over the true angle and the true distance, in groups of equal size, with 95 % bands.
+
+    Args:
+        rows: answers with ``model, about_descriptor, truth_value, correct, cluster``.
+        models: which models, in order.
+    """
+    known = {descriptor.name: descriptor for descriptor in DESCRIPTORS}
+    names = [name for name in ("angle", "distance") if name in set(rows["about_descriptor"].cast(pl.String))]
+    paint = colours(models)
+    with _style():
+        figure = Figure(figsize=(4.6 * len(names), 2.5), layout="constrained")
+        for place, name in enumerate(names):
+            axes = figure.add_subplot(1, len(names), place + 1)
+            part = rows.filter(pl.col("about_descriptor").cast(pl.String) == name)
+            part = part.with_columns(pl.col("truth_value").alias("truth_margin"))
+            edges = np.quantile(part["truth_margin"].to_numpy(), np.linspace(0, 1, _VALUE_BINS + 1))
+            for model in models:
+                _margin_line(axes, part.filter(pl.col("model").cast(pl.String) == model), edges, paint[model])
+            for limit in known[name].thresholds:
+                axes.axvline(limit, color="#9aa0a6", linewidth=0.8, linestyle=(0, (3, 3)), zorder=0)
+            axes.set_title(TITLES[name], fontsize=10, loc="left")
+            axes.set_ylim(0, 104)
+            axes.set_xlabel("true angle, degrees (180 is straight)" if name == "angle" else "true distance, hand sizes")
+            axes.grid(axis="y", color="#e4e6e9", linewidth=0.8)
+            axes.set_axisbelow(True)
+            axes.set_yticks([0, 50, 100], ["0", "50", "100 %"])
+        return _svg(figure)
+
+
 def _margin_line(axes: Axes, part: pl.DataFrame, edges: NDArray[np.floating], colour: str) -> None:
     if part.is_empty():
         return
     margin = part["truth_margin"].to_numpy()
-    place = np.clip(np.searchsorted(edges, margin, side="right") - 1, 0, _BINS - 1)
+    bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, margin, side="right") - 1, 0, bins - 1)
     slices = [
         Slice(("", "margin", str(index)), np.flatnonzero(place == index), 2, False)
-        for index in range(_BINS)
+        for index in range(bins)
         if (place == index).any()
     ]
     found = score_slices(

@@ -9,9 +9,10 @@ from typing import Any, Final
 import polars as pl
 from markupsafe import Markup
 
+from handbench.controls.names import main
 from handbench.hand.descriptors import DESCRIPTORS
 from handbench.protocols import ReadContext
-from handbench.reports import figures, findings, sheet
+from handbench.reports import biases, consistency, figures, findings, sections, sheet
 from handbench.reports.answerers import answered
 from handbench.reports.board import COLUMNS, ceiling_row, model_rows, published_rows
 from handbench.reports.environment import template
@@ -23,6 +24,7 @@ from handbench.runs.strategies import last_turns
 
 SHEET_HANDS: Final = 24
 KEY = ["question_id", "variant"]
+_ABOUT: Final = ("about_descriptor", "truth_rank", "truth_index", "truth_value", "truth_margin", "cluster")
 
 
 def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
@@ -37,13 +39,14 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     """
     manifest = folder.manifest()
     task, options = task_of(manifest)
-    questions, scores = folder.read("questions"), folder.read("scores")
-    readings, hands, answers = folder.read("readings"), folder.read("hands"), last_turns(folder.read("answers"))
+    questions, scores = main(folder.read("questions")), folder.read("scores")
+    readings, hands, answers = main(folder.read("readings")), folder.read("hands"), last_turns(folder.read("answers"))
     models = scores["model"].cast(pl.String).unique(maintain_order=True).to_list()
     rows = readings.join(
-        questions.select(*KEY, "about_descriptor", "truth_rank", "truth_margin", "cluster"),
+        questions.select(*KEY, *_ABOUT),
         on=KEY,
-        how="left",
+        how="inner",
+        maintain_order="left",
     )
     labels = {descriptor.name: descriptor.asked_labels for descriptor in DESCRIPTORS}
     chance = {name: 1 / len(known) for name, known in labels.items()}
@@ -56,9 +59,12 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         ceiling=ceiling_row(read_ceiling(folder)),
         published=rivals,
         published_note=note,
-        verdicts=findings.verdicts(scores),
+        verdicts=[*findings.verdicts(scores), *biases.of_run(folder)],
+        unseen=consistency.unseen_rows(scores),
+        sections=sections.html(folder, manifest, options, task.published(), questions, readings, rows, scores, hands),
         dots=Markup(figures.accuracy_dots(scores, chance)),
         margins=Markup(figures.accuracy_against_margin(rows, models, chance)),
+        values=Markup(figures.accuracy_over_value(rows, models)),
         models=models,
         colours=figures.colours(models),
         confusions={model: findings.confusions(rows, model, labels) for model in models},
