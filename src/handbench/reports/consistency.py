@@ -10,6 +10,7 @@ import polars as pl
 from handbench.controls.names import CONTROLS
 from handbench.reports.board import COLUMNS, Cell, Row
 from handbench.reports.figures import TITLES
+from handbench.reports.findings import BLIND, kind
 
 UNSEEN: Final = "blank"
 """The control whose scores stand beside every model's own: what it answers without seeing the hand."""
@@ -143,6 +144,8 @@ def unseen_rows(scores: pl.DataFrame) -> list[Row]:
     )
     lines = []
     for (model,), part in rows.group_by("model", maintain_order=True):
+        if kind(str(model)) in BLIND:
+            continue
         found = {(row["descriptor"], row["metric"]): row for row in part.iter_rows(named=True)}
         cells = []
         for descriptor, metric, _, _ in COLUMNS:

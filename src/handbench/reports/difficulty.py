@@ -72,10 +72,12 @@ def factors(questions: pl.DataFrame, hands: pl.DataFrame) -> pl.DataFrame:
     ).join(shown, on="hand_id", how="left", maintain_order="left")  # fmt: skip
     third = pl.col("truth_margin").quantile(1 / 3).over("about_descriptor")
     unseen = [
-        pl.when(pl.col(joint).is_not_null()).then(
+        pl.when(pl.col(joint).is_null())
+        .then(False)
+        .otherwise(
             pl.coalesce(
-                ~pl.col("visible").list.get(pl.col(joint), null_on_oob=True),
-                pl.col("occluded").list.get(pl.col(joint), null_on_oob=True),
+                ~pl.col("visible").list.get(pl.col(joint).fill_null(0), null_on_oob=True),
+                pl.col("occluded").list.get(pl.col(joint).fill_null(0), null_on_oob=True),
             )
         )
         for joint in ("about_joint_a", "about_joint_b")

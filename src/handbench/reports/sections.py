@@ -50,7 +50,7 @@ def html(
         poses = chain.poses_of(folder, specs[model]) if model in specs else None
         if poses is not None and (made := chain.of_model(model, hands, poses, questions, readings, options)):
             chains.append(made)
-    controls = {model: said for model in models if (said := consistency.of_model(scores, model)) is not None}
+    controls = {model: said for model in seeing if (said := consistency.of_model(scores, model)) is not None}
     text = template("sections.html.j2").render(
         titles={name: TITLES[name] for name in TITLES if name in set(questions["about_descriptor"].cast(pl.String))},
         controls=controls,
