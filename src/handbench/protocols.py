@@ -349,6 +349,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "oracle": "handbench.models.baselines",
         "replies": "handbench.models.replies",
         "results": "handbench.models.results",
+        "people": "handbench.models.people",
         "server": "handbench.models.server",
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",

@@ -8,6 +8,7 @@ import typer
 
 from handbench.cli import (
     batches,
+    compare,
     demo,
     describing,
     looking,
@@ -49,6 +50,7 @@ def main() -> None:
 __all__ = [
     "app",
     "batches",
+    "compare",
     "demo",
     "describing",
     "looking",

@@ -8,6 +8,7 @@ import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.models.people import UNASKED
 from handbench.runs import control_scores
 from handbench.runs.answering import answers_of, lacking, task_of
 from handbench.runs.ceilings import keep_ceiling
@@ -53,6 +54,7 @@ def score(folder: RunFolder) -> pl.DataFrame:
     task, _ = task_of(manifest)
     questions = folder.read("questions")
     answers = tables.concat(answers_of(folder, name, questions) for name in whole)
+    answers = answers.filter(pl.col("finish").cast(pl.String) != UNASKED)
     tables.write(answers, folder.table("answers"), "answers")
     turns = answers if getattr(task, "reads_turns", False) else last_turns(answers)
     readings = tables.concat(task.read(questions, part) for part in turns.partition_by("model"))
