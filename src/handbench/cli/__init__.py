@@ -12,6 +12,7 @@ from handbench.cli import (
     demo,
     describing,
     looking,
+    papers,
     policies,
     stages,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "describing",
     "looking",
     "main",
+    "papers",
     "policies",
     "stages",
 ]
