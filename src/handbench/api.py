@@ -169,10 +169,18 @@ def score(run: Run | str | Path) -> Run:
     return run
 
 
-def report(run: Run | str | Path, *, workers: int | None = None, progress: Progress = no_progress) -> Path:
-    """Write the report of a scored run and return its path."""
+def report(
+    run: Run | str | Path,
+    *,
+    beside: Sequence[str | Path] = (),
+    workers: int | None = None,
+    progress: Progress = no_progress,
+) -> Path:
+    """Write the report of a scored run and return its path; ``beside`` are scored runs that it is to show as well."""
     run = run if isinstance(run, Run) else Run.open(run)
-    return write_report(run.folder, context_of({"workers": workers, "progress": progress}, run.folder.images))
+    others = [Run.open(other).folder for other in beside]
+    context = context_of({"workers": workers, "progress": progress}, run.folder.images)
+    return write_report(run.folder, context, others)
 
 
 def default_folder(task: str, data: str | None) -> Path:

@@ -80,7 +80,7 @@ def test_terminal(run):
     task, options = task_of(run.manifest)
     table, sentences = summary(task, options, run.scores, "synth-gestures", "title")
     assert table.row_count == 4 + 6 + 5
-    assert sentences[2].startswith("oracle takes the right action in 100.0 %")
+    assert sentences[2].startswith("oracle takes the right action in 100.0\u00a0%")
 
 
 def test_text_variant_needs_no_source(tmp_path):

@@ -227,9 +227,16 @@ def score(folder: Folder, as_json: Json = False) -> None:
 
 
 @app.command()
-def report(folder: Folder, workers: Workers = None) -> None:
+def report(
+    folder: Folder,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--beside", help="A scored run to show as well (safegesture's other variants); repeatable."),
+    ] = None,
+    workers: Workers = None,
+) -> None:
     """Scores → one HTML file with tables, pictures and the questions themselves."""
     from handbench import api
 
     with progress_bar(False) as tell:
-        print(api.report(folder, workers=workers, progress=tell))
+        print(api.report(folder, beside=beside or (), workers=workers, progress=tell))

@@ -6,10 +6,13 @@ pages' content policy allows no other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Final, cast
 
+from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext
 from handbench.runs.answering import task_of
 from handbench.runs.folder import RunFolder
@@ -22,16 +25,21 @@ _WRITERS: Final = {
 }
 
 
-def write_report(folder: RunFolder, context: ReadContext | None = None) -> Path:
+def write_report(folder: RunFolder, context: ReadContext | None = None, beside: Sequence[RunFolder] = ()) -> Path:
     """Write ``report.html`` of a scored run.
 
     Args:
         folder: the run.
         context: workers and progress, for rendered images that the report shows.
+        beside: scored runs whose numbers stand beside this one's, where the task's report has a place for them.
 
     Returns:
         The report's path.
     """
     task, _ = task_of(folder.manifest())
     module = import_module(_WRITERS.get(task.name, "handbench.reports.handvqa"))
-    return cast(Path, module.write(folder, context))
+    if not beside:
+        return cast(Path, module.write(folder, context))
+    if "beside" not in signature(module.write).parameters:
+        raise HandbenchError(f"{folder.root}: the report of {task.name} has no place for other runs (--beside)")
+    return cast(Path, module.write(folder, context, beside))

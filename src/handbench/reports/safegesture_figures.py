@@ -14,7 +14,7 @@ CLASS_COLOURS: Final = ("#1b7f4d", "#c2a14d", "#b3402a", "#d98a3d", "#8fb8a0", "
 """Of the six classes, in the order of ``TAXONOMY``."""
 
 
-def failure_bars(shares: dict[str, list[float | None]]) -> str:
+def failure_bars(shares: dict[str, list[float]]) -> str:
     """The six classes of section 3.7 as one bar per model.
 
     Args:
@@ -27,7 +27,7 @@ def failure_bars(shares: dict[str, list[float | None]]) -> str:
         axes = figure.add_subplot()
         left = np.zeros(len(shares))
         for place, name in enumerate(TAXONOMY):
-            widths = np.array([100 * (parts[place] or 0.0) for parts in shares.values()])
+            widths = np.array([100 * parts[place] for parts in shares.values()])
             axes.barh(range(len(shares)), widths, left=left, color=CLASS_COLOURS[place], label=name.upper(), height=0.7)
             for line, (start, width) in enumerate(zip(left, widths, strict=True)):
                 if width >= 4:
@@ -43,7 +43,7 @@ def failure_bars(shares: dict[str, list[float | None]]) -> str:
         return _svg(figure)
 
 
-def cost_curves(errors: dict[str, tuple[float | None, float | None]], trivial: dict[str, tuple[float, float]]) -> str:
+def cost_curves(errors: dict[str, tuple[float | None, ...]], trivial: dict[str, tuple[float, float]]) -> str:
     """Cost of errors over the price of a missed intervention against a false alarm.
 
     Args:

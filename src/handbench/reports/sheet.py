@@ -121,7 +121,7 @@ def _card(root: Path, row: dict[str, Any], questions: list[Question]) -> Card:
     try:
         with Image.open(path) as image:
             width, height = image.size
-            picture, missing = _thumbnail(image), ""
+            picture, missing = thumbnail(image), ""
     except (OSError, UnidentifiedImageError):
         width, height, picture, missing = 1, 1, None, f"image not at hand: {path}"
     shares: list[tuple[float, float]] = []
@@ -132,7 +132,8 @@ def _card(root: Path, row: dict[str, Any], questions: list[Question]) -> Card:
     return Card(row["hand_id"], picture, missing, height / width, bones, tuple(shares), tuple(questions))
 
 
-def _thumbnail(image: Image.Image) -> str:
+def thumbnail(image: Image.Image) -> str:
+    """An image, made small enough, as a data URL."""
     small = image.convert("RGB")
     small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
     buffer = io.BytesIO()

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from handbench.protocols import Task
-from handbench.reports import choices, safegesture
+from handbench.reports import choices, safegesture_board, safegesture_tables
 from handbench.reports.findings import verdicts
 from handbench.reports.terminal import board
 
@@ -28,16 +28,16 @@ def summary(
         ceiling: the run's ``ceiling`` table, if it has one.
     """
     if task.name == "safegesture":
-        lines = safegesture.board(scores, task.published(), options.cells)
-        own = safegesture.own_scores(scores)
+        lines = safegesture_board.board(scores, task.published(), options.cells)
+        own = safegesture_tables.own_scores(scores)
         models = own["model"].unique(maintain_order=True).to_list()
-        return _safety(lines, title), safegesture.sentences(own, models, options.cells)
+        return _safety(lines, title), safegesture_board.sentences(own, models, options.cells)
     if task.name in ("gestures", "interactions"):
         return choices.board(scores, title), []
     return board(scores, task.published(), dataset, title, ceiling), verdicts(scores)
 
 
-def _safety(lines: list[safegesture.Line], title: str) -> Table:
+def _safety(lines: list[safegesture_tables.Line], title: str) -> Table:
     table = Table(
         title=title,
         caption="Percent; 95 % intervals over the cells. Dim: policies that see no image, published rows.",

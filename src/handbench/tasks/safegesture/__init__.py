@@ -69,8 +69,16 @@ class SafeGesture:
 
     def published(self) -> pl.DataFrame:
         """The paper's own numbers, long: table, model, metric, value, unit and what they are of."""
-        text = (files(__package__) / "published.json").read_text(encoding="utf-8")
-        return pl.DataFrame(json.loads(text)["results"], infer_schema_length=None)
+        return pl.DataFrame(_printed()["results"], infer_schema_length=None)
+
+
+def printed_confusions() -> dict[str, list[list[int]]]:
+    """The paper's confusion matrices by model (Appendix F): rows are the truth, both in the order of its labels."""
+    return dict(_printed()["confusion_matrices"])
+
+
+def _printed() -> dict[str, Any]:
+    return dict(json.loads((files(__package__) / "published.json").read_text(encoding="utf-8")))
 
 
 task("safegesture")(SafeGesture())

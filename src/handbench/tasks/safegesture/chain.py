@@ -6,12 +6,35 @@ or the rules named another gesture.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from handbench.hand.gestures import UNKNOWN, name_gestures
 from handbench.tasks.safegesture.cells import INVALID, Cells
 from handbench.tasks.safegesture.text import ideal_reply
+
+
+def best_hands(poses: pl.DataFrame) -> pl.DataFrame:
+    """The hand with the highest score of each image; images without a hand are not in it.
+
+    Args:
+        poses: the ``poses`` table of one estimator.
+    """
+    return (
+        poses.filter((pl.col("hand") >= 0) & pl.col("keypoints_px").is_not_null())
+        .sort("score", "hand", descending=[True, False], nulls_last=True)
+        .unique("image", keep="first", maintain_order=True)
+    )
+
+
+def joints_of(row: Mapping[str, Any]) -> NDArray[np.float64]:
+    """(21, 3) joints of a hand, or (21, 2) pixels where the estimator gives no depth."""
+    joints = row["keypoints_px"] if row["keypoints_cam"] is None else row["keypoints_cam"]
+    return np.asarray(joints, np.float64)
 
 
 def name_images(poses: pl.DataFrame) -> dict[str, str]:
@@ -25,20 +48,13 @@ def name_images(poses: pl.DataFrame) -> dict[str, str]:
     Returns:
         Image → gesture or ``unknown``; images without a hand are not in it.
     """
-    best = (
-        poses.filter((pl.col("hand") >= 0) & pl.col("keypoints_px").is_not_null())
-        .sort("score", "hand", descending=[True, False], nulls_last=True)
-        .unique("image", keep="first", maintain_order=True)
-    )
+    best = best_hands(poses)
     named: dict[str, str] = {}
-    for spatial in (True, False):  # an estimator without depth is judged by its pixels
+    for spatial in (True, False):
         part = best.filter(pl.col("keypoints_cam").is_not_null() == spatial)
         if part.height:
-            column, size = ("keypoints_cam", 3) if spatial else ("keypoints_px", 2)
-            joints = part[column].to_numpy().reshape(-1, 21, size)
-            named |= dict(
-                zip(part["image"].to_list(), name_gestures(np.asarray(joints), upright_index="mute"), strict=True)
-            )
+            joints = np.stack([joints_of(row) for row in part.iter_rows(named=True)])
+            named |= dict(zip(part["image"], name_gestures(joints, upright_index="mute"), strict=True))
     return named
 
 

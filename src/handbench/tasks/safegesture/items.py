@@ -35,6 +35,15 @@ class Items:
         """(N,) number of the gesture shown."""
         return self.cell // len(cells.scenarios)
 
+    def truth_counts(self, cells: Cells) -> list[int]:
+        """K numbers of items by the label that is right, then 0."""
+        return [*map(int, np.bincount(cells.flat_truth[self.cell], minlength=len(cells.labels) + 1))]
+
+    def label_counts(self, cells: Cells) -> list[int]:
+        """K numbers of items by the label said, then how many have none that is readable."""
+        size = len(cells.labels)
+        return [*map(int, np.bincount(np.where(self.label < 0, size, self.label), minlength=size + 1))]
+
     def counts(self, cells: Cells, label: Ints | None = None) -> Ints:
         """(C, 2, K + 1) counts by cell, of these answers or of other labels with the same gestures."""
         answered = self.label if label is None else label

@@ -43,6 +43,7 @@ Ints = NDArray[np.int64]
 ABSTENTION: Final = "AMBIGUOUS_VERIFY"
 PERCENTILE: Final = "interval=percentile"
 STUDENTISED: Final = "interval=studentised"
+_OVER_LABELS: Final = ("macro_f1", "balanced_accuracy")
 _NONE: Final = Interval(np.nan, np.nan)
 
 
@@ -165,7 +166,11 @@ def _whole(counts: Ints, totals: Ints, cells: Cells, draws: Array, asked_gesture
     present = occurring(totals.sum(1).astype(np.float64))
     arguments = (cells.intervention, cells.cost_matrix, _abstention(cells), present)
     exact = measures(totals, *arguments)
-    drawn = measures(resampled(counts, cells, draws), *arguments)
+    redrawn = resampled(counts, cells, draws)
+    drawn = measures(redrawn, *arguments)
+    lacking = (redrawn.sum((1, 2))[totals.sum((1, 2)) > 0] == 0).any(0)
+    for name in _OVER_LABELS:  # a draw without a label's cells says nothing of a mean over all labels
+        drawn[name] = np.where(lacking, np.nan, drawn[name])
     size = Part(int(counts.sum()), int((counts.sum((1, 2)) > 0).sum()))
     for name, value in exact.items():
         if asked_gesture or name not in GESTURE_MEASURES:
