@@ -137,7 +137,7 @@ def _chain(
     known = ~np.isnan(agree)
     links = [("A hand is found", Number(len(best) / len(shown)))]
     links += [
-        (f"{finger} as the gesture has it", _share(np.nansum(agree[:, place]), known[:, place].sum()))
+        (f"{finger.capitalize()} right", _share(np.nansum(agree[:, place]), known[:, place].sum()))
         for place, finger in enumerate(FINGERS)
     ]
     links.append(("Gesture right", Number(float(np.mean(right)))))

@@ -192,7 +192,8 @@ def paired(scores: pl.DataFrame, models: list[str]) -> list[tuple[str, Number, N
             gap = number_of(scores, first, "decoupling_difference", "against", second)
             if gap.value is not None:
                 above = number_of(scores, first, "difference_above_zero", "against", second)
-                lines.append((f"{first} − {second}", gap, above))
+                rival = f"({second})" if " + " in second else second
+                lines.append((f"{first} − {rival}", gap, above))
     return lines
 
 
