@@ -237,12 +237,12 @@ def check(record: Record, own: frozenset[str], size: tuple[int, int] | None) -> 
         found.append("no target")
     if record.negative is not None and record.negative != "contradiction" and record.targets:
         found.append("target in a negative image")
-    stated = record.image.get("width"), record.image.get("height")
-    if not all(isinstance(side, int) and side > 0 for side in stated):
+    width, height = record.image.get("width"), record.image.get("height")
+    if not (isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0):
         found.append("no image size")
         return
     for annotation in (*record.hands, *record.targets):
-        fault = box_fault(corners_of(annotation), *stated)
+        fault = box_fault(corners_of(annotation), width, height)
         if fault is not None:
             found.append(fault)
     names = [str(annotation.get("category_name")) for annotation in record.targets]
@@ -250,7 +250,7 @@ def check(record: Record, own: frozenset[str], size: tuple[int, int] | None) -> 
         found.append("unknown category")
     if size is None:
         found.append("missing image")
-    elif size != stated:
+    elif size != (width, height):
         found.append("image of another size")
     if not record.referents:
         found.append("no referent")

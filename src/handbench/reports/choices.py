@@ -18,7 +18,7 @@ from handbench.protocols import ReadContext
 from handbench.reports import figures
 from handbench.reports.board import Cell
 from handbench.reports.environment import template
-from handbench.reports.sheet import LONGEST_REPLY, _thumbnail
+from handbench.reports.sheet import LONGEST_REPLY, thumbnail
 from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
@@ -198,6 +198,6 @@ def _cards(
 def _picture(path: Path) -> str | None:
     try:
         with Image.open(path) as image:
-            return _thumbnail(image)
+            return thumbnail(image)
     except (OSError, UnidentifiedImageError):
         return None

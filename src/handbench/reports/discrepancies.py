@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from handbench.stats.metrics import accuracy, macro_f1, occurring
-from handbench.tasks.safegesture.cells import PAPER
+from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.measures import measures
 
 _LARGEST_SET: Final = 4000

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext
 from handbench.reports import safegesture_figures as figures
-from handbench.reports.answerers import answered
 from handbench.reports import safegesture_grids as grids
 from handbench.reports import safegesture_tables as lines
+from handbench.reports.answerers import answered
 from handbench.reports.environment import template
 from handbench.reports.safegesture_board import MAIN, board, sentences, studentised
 from handbench.reports.safegesture_chain import births, chains
