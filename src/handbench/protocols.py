@@ -324,6 +324,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "interhand": "handbench.datasets.interhand",
         "freihand": "handbench.datasets.freihand",
         "fpha": "handbench.datasets.fpha",
+        "paper": "handbench.datasets.paper",
         "ho3d": "handbench.datasets.ho3d",
         "dexycb": "handbench.datasets.dexycb",
         "h2o": "handbench.datasets.h2o",
