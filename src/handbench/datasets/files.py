@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -132,14 +131,24 @@ def existing(root: Path, paths: Sequence[str], *, anywhere: bool = False) -> NDA
         HandbenchError: a path leads out of the folder.
     """
     there = np.zeros(len(paths), bool)
+    listed: dict[str, frozenset[str]] = {}
     for row, path in enumerate(paths):
-        if not anywhere and _LEADS_OUT.search(path):
+        if not anywhere and (".." in path or path[:1] in "/\\~" or path[1:2] == ":") and _LEADS_OUT.search(path):
             raise HandbenchError(f"{root}: the image path {path[:80]!r} leads out of this folder")
-        try:
-            there[row] = stat.S_ISREG(os.stat(root / path).st_mode)
-        except (OSError, ValueError):
-            continue
+        folder, _, name = path.rpartition("/")
+        if folder not in listed:
+            listed[folder] = _names_in(os.path.join(root, folder or "/" * path.startswith("/")))
+        there[row] = name in listed[folder]
     return there
+
+
+def _names_in(folder: str) -> frozenset[str]:
+    """Names of the files in a folder, none where there is no such folder; one look instead of one for each file."""
+    try:
+        with os.scandir(folder) as entries:
+            return frozenset(entry.name for entry in entries if entry.is_file())
+    except (OSError, ValueError):
+        return frozenset()
 
 
 def not_empty(root: Path, paths: Sequence[str], faults: Faults) -> NDArray[np.bool_]:
@@ -156,8 +165,9 @@ def not_empty(root: Path, paths: Sequence[str], faults: Faults) -> NDArray[np.bo
     Raises:
         HandbenchError: one has none and bad rows are not to be left out.
     """
+    base = os.fspath(root)
     return faults.good(
-        np.array([os.stat(os.path.join(root, path)).st_size > 0 for path in paths], bool),
+        np.array([os.stat(os.path.join(base, path)).st_size > 0 for path in paths], bool),
         "image of 0 bytes",
         lambda row: f"{root / paths[row]}: the image is empty (0 bytes); copy it again or delete it",
     )

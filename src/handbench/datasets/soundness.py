@@ -68,9 +68,11 @@ def _checks(hands: Any) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
     """A reason for the count, what is said of a hand, and (N,) which hands are good."""
     joints = hands.joints_cam
     if joints is not None:
-        yield "joints not finite", "a joint is not a finite number", ~np.isinf(joints).any(axis=(1, 2))
-        given = np.isfinite(joints).all(axis=2)
-        yield "joints not finite", "no joint is a finite number", given.any(axis=1)
+        if not np.isfinite(joints).all():
+            flat = joints.reshape(len(joints), -1)
+            yield "joints not finite", "a joint is not a finite number", ~np.isinf(flat).any(axis=1)
+            given = np.isfinite(joints).all(axis=2)
+            yield "joints not finite", "no joint is a finite number", given.any(axis=1)
         yield (
             "joints all at one point",
             "all joints lie at one point, which stands for 'not annotated'",
@@ -85,7 +87,12 @@ def _checks(hands: Any) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
 
 def _at_one_point(joints: NDArray[np.floating]) -> NDArray[np.bool_]:
     """(N,) hands whose joints, those given, are one and the same point."""
-    given = np.isfinite(joints).all(axis=2)
-    first = joints[np.arange(len(joints)), given.argmax(axis=1)]
-    same = (joints == first[:, None]).all(axis=2) | ~given
-    return np.asarray(same.all(axis=1) & (given.sum(axis=1) > 1))
+    found = np.zeros(len(joints), bool)
+    # Few rows are left after a look at two neighbours, and at those with joints that are not given.
+    likely = np.flatnonzero((joints[:, 5] == joints[:, 6]).all(axis=1) | ~np.isfinite(joints[:, 5:7]).all(axis=(1, 2)))
+    some = joints[likely]
+    given = np.isfinite(some).all(axis=2)
+    first = some[np.arange(len(some)), given.argmax(axis=1)]
+    same = (some == first[:, None]).all(axis=2) | ~given
+    found[likely] = same.all(axis=1) & (given.sum(axis=1) > 1)
+    return found
