@@ -122,6 +122,38 @@ def test_options_are_weighed_as_one_by_one_with_the_image_shared(folder, images)
     assert found.std(0).min() > 1e-3  # the questions are told apart
 
 
+def test_sentences_are_weighed_token_by_token(folder, images, monkeypatch):
+    from handbench.models import _hf_options
+
+    questions = table(images=2, each=3)
+    model = load(folder, images, "&mode=options&weigh=sentences")
+    rows = answers_of(model, questions)
+    assert model.facts()["sharing"] == "on"
+    processor, network = model.loaded.processor, model.loaded.model
+    for row, (name, prompt) in enumerate(
+        questions.select(pl.col("images").list.first(), pl.col("prompt").cast(pl.String)).rows()
+    ):
+        image = Image.open(images / name)
+        chat = [
+            {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+            {"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": prompt}]},
+        ]
+        text = processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        for place, option in enumerate(("the one", "the other")):
+            whole = processor(text=text + option, images=[image], return_tensors="pt", add_special_tokens=False)
+            own = model.loaded.tokenizer(option, add_special_tokens=False)["input_ids"]
+            with torch.inference_mode():
+                values = network(**whole).logits[0].log_softmax(-1)
+            assert whole["input_ids"][0, -len(own) :].tolist() == own
+            expected = sum(float(values[at - len(own) - 1, token]) for at, token in enumerate(own))
+            assert rows["option_logprobs"][row][place] == pytest.approx(expected, abs=1e-3)
+    likely = [["A. the one", "B. the other"][int(b > a)] for a, b in rows["option_logprobs"]]
+    assert rows["reply"].to_list() == likely
+    monkeypatch.setattr(_hf_options.Weigher, "_shared_inputs", lambda *_: None)
+    plain = answers_of(load(folder, images, "&mode=options&weigh=sentences"), questions)
+    assert np.allclose(plain["option_logprobs"].to_list(), rows["option_logprobs"].to_list(), atol=1e-3)
+
+
 def test_an_architecture_that_cannot_share_falls_back_and_says_so(llava, images, monkeypatch):
     from handbench.models import _hf_options
 

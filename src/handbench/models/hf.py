@@ -35,6 +35,7 @@ class LocalModel:
         name: the name in the tables.
         loaded: model and processor.
         by_options: whether options are weighed by likelihood instead of a reply being written.
+        sentences: whether an option is weighed by its whole sentence, else by its letter.
         batch: questions at once; halved where memory does not suffice.
         max_tokens: most tokens of a reply.
         max_side: images with a longer side are made smaller, None for never.
@@ -46,6 +47,7 @@ class LocalModel:
     name: str
     loaded: Loaded
     by_options: bool = False
+    sentences: bool = False
     batch: int = 8
     max_tokens: int = 128
     max_side: int | None = None
@@ -57,7 +59,7 @@ class LocalModel:
     _stopped: bool = False
 
     def __post_init__(self) -> None:
-        self._weigher = Weigher(self.loaded)
+        self._weigher = Weigher(self.loaded, self.sentences)
 
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
@@ -68,6 +70,7 @@ class LocalModel:
         return {
             **self.loaded.facts(),
             "mode": "options" if self.by_options else "generate",
+            "weighed": "sentences" if self.sentences else "letters",
             "max_tokens": self.max_tokens,
             "system_role": self.system_role,
             "image_max_side": self.max_side or 0,
@@ -182,7 +185,7 @@ class LocalModel:
         return ChatReply(text, "stop" if ends else "length", tokens_in, len(kept) + bool(ends))
 
     def _weigh(self, inputs: Inputs, asks: list[Ask]) -> list[Outcome]:
-        """Likelihoods of the options' letters."""
+        """Likelihoods of the options."""
         begun = time.perf_counter()
         values, lengths, given = self._weigher.weigh(inputs, asks)
         replies = []
@@ -222,7 +225,7 @@ def _free_memory() -> None:
 def hf(spec: Spec, options: Options) -> Model:
     """``hf:PATH``: PATH is a model folder.
 
-    Options: ``adapter``, ``mode`` (generate, options), ``dtype``, ``device``, ``batch``, ``max_tokens``,
+    Options: ``adapter``, ``mode`` (generate, options), ``weigh`` (letters, sentences), ``dtype``, ``device``, ``batch``, ``max_tokens``,
     ``image_max_side``, ``system`` (role, user), ``name``.
     """
     if not spec.name:
@@ -233,6 +236,7 @@ def hf(spec: Spec, options: Options) -> Model:
     made = {
         "name": options.text("name", str(spec)),
         "by_options": options.choice("mode", "generate", ("generate", "options")) == "options",
+        "sentences": options.choice("weigh", "letters", ("letters", "sentences")) == "sentences",
         "batch": options.integer("batch", 8, least=1),
         "max_tokens": options.integer("max_tokens", 128, least=1),
         "max_side": options.integer("image_max_side", 0, least=0) or None,
