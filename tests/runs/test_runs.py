@@ -119,6 +119,32 @@ def test_one_writer_at_a_time(tmp_path):
         pass
 
 
+FULL_DISK = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from handbench.cli import main
+main()
+"""
+
+
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(source, tmp_path):
+    run = api.ask("handvqa", source, tmp_path / "run")
+    command = [sys.executable, "-c", FULL_DISK, "answer", str(run.folder.root), "-m", "chance"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    line = found.stderr.strip().splitlines()[-1]
+    assert line.startswith("handbench: ")
+    assert "chance.jsonl: cannot be written (File too large); what was answered before is kept" in line
+    log = run.folder.log("chance")
+    torn = log.read_bytes()
+    assert len(torn) == 20_000
+    api.answer(run, "chance")
+    assert log.read_bytes().startswith(torn[: torn.rfind(b"\n") + 1])
+    whole = api.ask("handvqa", source, tmp_path / "whole")
+    api.answer(whole, "chance")
+    assert same_scores(scores(run), scores(whole))
+
+
 def test_a_damaged_line_is_named(source, tmp_path):
     run = api.ask("handvqa?per_descriptor=1", source, tmp_path / "run")
     api.answer(run, "oracle")

@@ -52,23 +52,29 @@ def answers(questions: pl.DataFrame, outcomes: Sequence[Outcome], model: str, by
     """
     rows = [row for outcome in outcomes for row in outcome.ask.rows]
     places = [place for place, outcome in enumerate(outcomes) for _ in outcome.ask.rows]
-    types = tables.SCHEMAS["answers"]
     cells = zip(*(_cells(outcome, by_options) for outcome in outcomes), strict=True)
     said = pl.DataFrame(
-        [pl.Series(name, list(column), dtype=types[name].dtype) for name, column in zip(_CELLS, cells, strict=True)]
-    ).with_columns(_sizes(outcomes))
-    keys = questions.select("question_id", "variant")[rows]
+        [pl.Series(name, list(column), dtype=_TYPES[name].dtype) for name, column in zip(_CELLS, cells, strict=True)]
+        + [_sizes(outcomes)]
+    )
     if len(places) > len(outcomes):
         spent = pl.Series([number == 0 for outcome in outcomes for number in range(len(outcome.ask.rows))])
         tokens = pl.col("tokens_in", "tokens_out")
         said = said[places].with_columns(pl.when(spent | tokens.is_null()).then(tokens).otherwise(0))
-    return pl.concat([keys, said], how="horizontal").with_columns(
-        pl.lit(model, pl.Categorical).alias("model"),
-        pl.lit(0, pl.Int16).alias("repeat"),
-        pl.lit(0, pl.Int16).alias("turn"),
+    same = {"model": model, "repeat": 0, "turn": 0}
+    return pl.DataFrame(
+        [
+            *(questions[name].gather(rows) for name in ("question_id", "variant")),
+            *(
+                pl.Series(name, [value], dtype=_TYPES[name].dtype).new_from_index(0, len(rows))
+                for name, value in same.items()
+            ),
+            *said,
+        ]
     )
 
 
+_TYPES = tables.SCHEMAS["answers"]
 _CELLS = (
     "reply", "finish", "error", "option_logprobs", "seconds", "tokens_in", "tokens_out",
 )  # fmt: skip

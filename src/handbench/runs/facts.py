@@ -50,8 +50,12 @@ class Session:
             return
         seconds = round(time.monotonic() - self._begun, 3)
         line = json.dumps({**self.model.facts(), "wall_seconds": seconds, "ended": kind is None})
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as failed:
+            if error is None:  # else the error that ended the block tells more
+                raise HandbenchError(f"{self.path}: cannot be written ({failed.strerror})") from None
 
 
 def sessions(path: Path) -> list[dict[str, Any]]:

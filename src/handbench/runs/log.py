@@ -85,21 +85,28 @@ class AnswerLog:
         try:
             while view:
                 view = view[self._file.write(view) :]
-        except OSError as error:
-            raise HandbenchError(
-                f"{self.path}: cannot be written ({error.strerror}); what was answered before is kept"
-            ) from None
-        if time.monotonic() - self._synced > _SYNC_SECONDS:
-            os.fsync(self._file.fileno())
-            self._synced = time.monotonic()
+            if time.monotonic() - self._synced > _SYNC_SECONDS:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+        except OSError as failed:
+            raise self._unwritable(failed) from None
+
+    def _unwritable(self, error: OSError) -> HandbenchError:
+        return HandbenchError(f"{self.path}: cannot be written ({error.strerror}); what was answered before is kept")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._file = None
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            os.fsync(file.fileno())
+        except OSError as failed:
+            if error is None:  # else the error that ended the block tells more
+                raise self._unwritable(failed) from None
+        finally:
+            file.close()
 
 
 def read_log(path: Path, model: str) -> pl.DataFrame:
