@@ -225,8 +225,8 @@ def _free_memory() -> None:
 def hf(spec: Spec, options: Options) -> Model:
     """``hf:PATH``: PATH is a model folder.
 
-    Options: ``adapter``, ``mode`` (generate, options), ``weigh`` (letters, sentences), ``dtype``, ``device``, ``batch``,
-    ``max_tokens``, ``image_max_side``, ``system`` (role, user), ``name``.
+    Options: ``adapter``, ``mode`` (generate, options), ``weigh`` (letters, sentences), ``dtype``, ``device``,
+    ``batch``, ``max_tokens``, ``image_max_side``, ``system`` (role, user), ``name``.
     """
     if not spec.name:
         raise HandbenchError(f"{spec}: name the model's folder, as in hf:models/llava")
