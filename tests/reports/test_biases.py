@@ -29,8 +29,9 @@ def plain(tmp_path_factory):
 def test_answers_by_position_are_named(plain):
     mine = [line for line in plain if line.startswith("by_position")]
     assert len(mine) == 1, mine
-    assert "answers by position: it chose A in 100 % of questions with 2 options" in mine[0]
-    assert "A in 100 % of questions with 4 options (the options' order is random: 25 %)" in mine[0]
+    assert "answers by position, whatever the options say: it chose A in 100 % of questions with 2 options" in mine[0]
+    assert "with 2 options (by chance 50 %)" in mine[0]
+    assert "A in 100 % of questions with 4 options (by chance 25 %)" in mine[0]
 
 
 def test_one_label_for_everything_is_named(plain):

@@ -21,7 +21,7 @@ def print_run(run: Run, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from handbench.reports import biases
+    from handbench.reports import biases, consistency
     from handbench.reports.summary import summary
     from handbench.runs.answering import task_of
     from handbench.runs.ceilings import read_ceiling
@@ -35,7 +35,7 @@ def print_run(run: Run, as_json: bool) -> None:
     title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
     table, sentences = summary(task, options, run.scores, source["name"], title, read_ceiling(run.folder))
     console.print(table)
-    for line in [*sentences, *biases.of_run(run.folder)]:
+    for line in [*sentences, *biases.of_run(run.folder), *consistency.sentences(run.scores)]:
         console.print(f"• {line}")
     for note in source["notes"]:
         console.print(noted(note), style="yellow" if note.startswith(WARNING) else "dim", highlight=False, markup=False)

@@ -178,11 +178,10 @@ def _by_place(model: str, named: list[Bias]) -> list[str]:
     if not named:
         return []
     told = ", ".join(
-        f"{bias.what} in {100 * bias.share:.0f} % of questions with {bias.of} (the options' order is random: "
-        f"{100 * bias.expected:.0f} %)"
+        f"{bias.what} in {100 * bias.share:.0f} % of questions with {bias.of} (by chance {100 * bias.expected:.0f} %)"
         for bias in named
     )
-    return [f"{model} answers by position: it chose {told}."]
+    return [f"{model} answers by position, whatever the options say: it chose {told}."]
 
 
 def _label_sentence(model: str, bias: Bias) -> str:

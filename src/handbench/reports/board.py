@@ -41,7 +41,8 @@ class Cell:
         """``69.0–73.7``, empty where there is none."""
         if self.low is None or self.high is None:
             return ""
-        return f"{_format(self.low, self.percent)}–{_format(self.high, self.percent)}"
+        between = "–" if self.low >= 0 else " to "  # a dash between two signs is hard to read
+        return f"{_format(self.low, self.percent)}{between}{_format(self.high, self.percent)}"
 
     @property
     def short_interval(self) -> str:

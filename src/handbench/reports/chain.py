@@ -253,8 +253,8 @@ def _hand(axes: Axes, step: Step, colours: LinearSegmentedColormap) -> None:
         linewidths=0.5,
         zorder=3,
     )
-    for joint in np.flatnonzero(known):
-        if values[joint] in (low, high):
+    if known.any():
+        for joint in {int(np.nanargmin(values)), int(np.nanargmax(values))}:
             axes.annotate(step.text(step.joints[joint]), points[joint], xytext=(7, 3), textcoords="offset points",
                           fontsize=8, zorder=4)  # fmt: skip
     axes.set_title(f"{step.name}\n{step.unit}", fontsize=9.5, loc="left")

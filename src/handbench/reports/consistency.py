@@ -137,6 +137,13 @@ def _sentences(model: str, found: dict[tuple[str, str, str], dict[str, Any]], ro
     return said
 
 
+def sentences(scores: pl.DataFrame) -> list[str]:
+    """What the controls say of every model that sees images, in words."""
+    models = _controls(scores)["model"].cast(pl.String).unique(maintain_order=True).to_list()
+    found = [of_model(scores, model) for model in models if kind(model) not in BLIND]
+    return [line for said in found if said is not None for line in said.sentences]
+
+
 def unseen_rows(scores: pl.DataFrame) -> list[Row]:
     """Lines for the score board: each model before a blank image."""
     rows = _controls(scores).filter(

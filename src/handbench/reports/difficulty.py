@@ -70,7 +70,7 @@ def factors(questions: pl.DataFrame, hands: pl.DataFrame) -> pl.DataFrame:
         *KEY, "hand_id", "about_descriptor", "truth_margin",
         pl.col("about_joint_a", "about_joint_b").cast(pl.String).replace_strict(JOINT_INDEX, default=None),
     ).join(shown, on="hand_id", how="left", maintain_order="left")  # fmt: skip
-    third = pl.col("truth_margin").quantile(1 / 3).over("about_descriptor")
+    third = pl.col("truth_margin").quantile(1 / 3, "lower").over("about_descriptor")
     unseen = [
         pl.when(pl.col(joint).is_null())
         .then(False)
