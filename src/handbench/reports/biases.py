@@ -93,14 +93,14 @@ def sentences(rows: pl.DataFrame) -> list[str]:
 
 
 def _silence(model: str, part: pl.DataFrame) -> list[str]:
-    silent = part.filter(pl.col("choice").is_null())
+    silent = part.filter(pl.col("status") != "ok")
     if silent.height < _SILENT * part.height:
         return []
     counted = silent["status"].value_counts(sort=True)
     reasons = ", ".join(
         f"{status.replace('_', ' ')} {100 * count / part.height:.0f} %" for status, count in counted.iter_rows()
     )
-    read = part.filter(pl.col("choice").is_not_null())
+    read = part.filter(pl.col("status") == "ok")
     among = f" Among those that it did answer it is right in {100 * _mean(read):.0f} %" if read.height else ""
     tail = f"{among}, of all in {100 * _mean(part):.0f} %." if among else ""
     return [f"{model} gave no answer to {100 * silent.height / part.height:.0f} % of the questions ({reasons}).{tail}"]
