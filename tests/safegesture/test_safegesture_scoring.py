@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from handbench import tables
 from handbench.errors import HandbenchError
+from handbench.reports.safegesture_board import board
 from handbench.specs import Options, Spec
 from handbench.tasks.safegesture import SafeGesture, scoring
 from handbench.tasks.safegesture.cells_file import LABELS, PAPER, load
@@ -127,6 +128,45 @@ def test_right_replies_score_one_and_prose_scores_nothing():
         assert value(mine, "misperception") == 1 - wanted
     assert prose["status"].cast(pl.String).unique().to_list() == ["unparsed"]
     assert empty["status"].cast(pl.String).unique().to_list() == ["empty"]
+
+
+@pytest.mark.parametrize(("label", "cells_right"), [("CRITICAL_STOP", 5), ("HELP_DISTRESS", 2), ("SAFE_NEUTRAL", 12)])
+def test_always_the_same_label(label, cells_right):
+    """Right in the cells of that label; precision is their share, recall whole, every other label has F1 0."""
+    questions, _ = ask(gestures(), options())
+    reply = json.dumps({"gesture": "fist", "safety_label": label})
+    scores = scoring.score(questions, read(questions, answers(questions, [reply] * questions.height)), resamples=50)
+    share = cells_right / 48
+    assert value(scores, "safety_accuracy") == pytest.approx(share)
+    assert value(scores, "macro_f1") == pytest.approx(2 * share / (1 + share) / 5)
+    assert value(scores, "balanced_accuracy") == pytest.approx(1 / 5)
+    assert value(scores, "label_use", "label", label) == 1
+    assert value(scores, "gesture_accuracy") == pytest.approx(1 / 6)
+    assert value(scores, "consistency") == 1
+
+
+def test_no_readings_no_scores():
+    questions, _ = ask(gestures(), options())
+    assert scoring.score(questions, tables.empty("readings"), resamples=50).is_empty()
+
+
+def test_a_draw_without_a_label_says_nothing_of_macro_f1():
+    """Two of the 48 cells are of HELP_DISTRESS: one draw in eight has neither, and all answers being right stays 1."""
+    questions, _ = ask(gestures(), options())
+    scores = scoring.score(questions, read(questions, answers(questions, truths(questions))), resamples=200)
+    row = scores.filter((pl.col("metric").cast(pl.String) == "macro_f1"))
+    assert (row["low"][0], row["high"][0]) == (1.0, 1.0)
+
+
+def test_policies_are_scored_over_the_cells_that_were_asked_about():
+    questions, _ = ask(gestures(names=("stop", "like")), options())
+    scores = scoring.score(questions, read(questions, answers(questions, truths(questions))), resamples=50)
+    lines = {line.name: line.numbers[1].value for line in board(scores, SafeGesture().published(), PAPER)}
+    assert lines["m"] == 1
+    assert lines["Baseline: always-WARNING"] == 4 / 16
+    assert lines["Baseline: gesture-majority"] == 10 / 16
+    assert lines["Baseline: prior-stratified guess"] == (4**2 + 4**2 + 7**2 + 1) / 16**2
+    assert lines["GPT-4o"] == pytest.approx(0.533)
 
 
 def test_one_gesture_alone_leaves_classes_out():

@@ -32,7 +32,8 @@ def print_run(run: Run, as_json: bool) -> None:
     task, options = task_of(manifest)
     source, questions = manifest["source"], manifest["questions"]
     mark = " (synthetic)" if source["synthetic"] else ""
-    title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions, {questions['hands']} hands"
+    hands = f", {questions['hands']} hands" if questions["hands"] else ""
+    title = f"{task.name} on {source['name']}{mark}: {questions['count']} questions{hands}"
     table, sentences = summary(task, options, run.scores, source["name"], title, read_ceiling(run.folder))
     console.print(table)
     for line in [*sentences, *biases.of_run(run.folder), *consistency.sentences(run.scores)]:

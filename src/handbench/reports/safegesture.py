@@ -17,7 +17,7 @@ from handbench.reports import safegesture_grids as grids
 from handbench.reports import safegesture_tables as lines
 from handbench.reports.answerers import answered
 from handbench.reports.environment import template
-from handbench.reports.safegesture_board import MAIN, board, sentences, studentised
+from handbench.reports.safegesture_board import MAIN, board, items_of_cells, printed_rows, sentences, studentised
 from handbench.reports.safegesture_chain import births, chains
 from handbench.reports.safegesture_items import sheet
 from handbench.runs.answering import task_of
@@ -25,7 +25,6 @@ from handbench.runs.folder import RunFolder
 from handbench.specs import Spec
 from handbench.tasks.safegesture import printed_confusions
 from handbench.tasks.safegesture.cells import Cells
-from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.items import Items, items_of
 from handbench.tasks.safegesture.measures import TAXONOMY
 
@@ -57,6 +56,7 @@ def write(folder: RunFolder, context: ReadContext | None = None, beside: Sequenc
         for (model,), part in readings.group_by("model", maintain_order=True)
     }
     others = [_scores_beside(other, manifest) for other in beside]
+    published = printed_rows(task.published(), cells)
     text = template("safegesture.html.j2").render(
         manifest=manifest,
         answered=answered(folder),
@@ -65,7 +65,7 @@ def write(folder: RunFolder, context: ReadContext | None = None, beside: Sequenc
         variant=options.variant,
         models=models,
         main=MAIN,
-        board=board(scores, task.published(), cells),
+        board=board(scores, published, cells),
         studentised=studentised(scores, models),
         sentences=sentences(own, models, cells),
         beside=[(label, [lines.number_of(own, model, name) for model in models]) for name, label in lines.BESIDE],
@@ -73,9 +73,9 @@ def write(folder: RunFolder, context: ReadContext | None = None, beside: Sequenc
         chains=chains(folder, manifest, questions, cells, context) if options.variant == "image" else [],
         sheet=sheet(folder, manifest, questions, cells, context),
         ablation=lines.ablation([(options.variant, own), *others]),
-        **_cell_maps(items, cells, printed_confusions() if cells.label_ids == PAPER.label_ids else {}),
-        **_tables(own, models, items, cells, task.published()),
-        **_pictures(own, models, cells, task.published()),
+        **_cell_maps(items, cells, printed_confusions() if published.height else {}),
+        **_tables(own, models, items, cells, published),
+        **_pictures(own, models, cells, published),
     )
     folder.report.write_text(text, encoding="utf-8")
     return folder.report
@@ -144,7 +144,8 @@ def _pictures(own: pl.DataFrame, models: list[str], cells: Cells, published: pl.
         model: tuple(lines.value_of(own, model, f"{side}_safety_any_gesture") for side in ("under", "over"))
         for model in models
     }
-    acting = float(cells.intervention[cells.flat_truth].mean())
+    asked = items_of_cells(own, cells)
+    acting = float(asked[cells.intervention[cells.flat_truth]].sum() / max(asked.sum(), 1))
     trivial = {"always intervene": (0.0, 1 - acting), "never intervene": (acting, 0.0)}
     return {
         "bars": Markup(figures.failure_bars(shares) if any(model in shares for model in models) else ""),

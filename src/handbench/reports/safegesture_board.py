@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from handbench.reports.safegesture_tables import Line, Number, model_lines, own_scores, plain, printed, value_of
 from handbench.tasks.safegesture import baselines
 from handbench.tasks.safegesture.cell_counts import by_truth
-from handbench.tasks.safegesture.cells import Cells
+from handbench.tasks.safegesture.cells import Cells, fingerprint
+from handbench.tasks.safegesture.cells_file import PAPER
 from handbench.tasks.safegesture.measures import measures
 
 MAIN: Final = (
@@ -40,19 +43,44 @@ def board(scores: pl.DataFrame, published: pl.DataFrame, cells: Cells) -> list[L
     """
     own = own_scores(scores)
     models = own["model"].unique(maintain_order=True).to_list()
-    return [*model_lines(own, models, _METRICS), *_baseline_lines(cells), *_published_lines(published, "Table 2", MAIN)]
+    return [
+        *model_lines(own, models, _METRICS),
+        *_baseline_lines(cells, items_of_cells(own, cells)),
+        *_published_lines(printed_rows(published, cells), "Table 2", MAIN),
+    ]
+
+
+def printed_rows(published: pl.DataFrame, cells: Cells) -> pl.DataFrame:
+    """The paper's numbers; none beside scores over another grid."""
+    return published if fingerprint(cells) == fingerprint(PAPER) else published.clear()
+
+
+def items_of_cells(scores: pl.DataFrame, cells: Cells) -> NDArray[np.int64]:
+    """(C,) items of each cell, of the first model scored."""
+    rows = scores.filter((pl.col("slice") == "cell") & (pl.col("metric") == "safety_accuracy"))
+    counted = dict(rows.filter(pl.col("model") == rows["model"].first()).select("slice_value", "n").iter_rows())
+    names = (f"{gesture}/{scenario}" for gesture in cells.gesture_ids for scenario in cells.scenario_ids)
+    return np.array([counted.get(name, 0) for name in names], np.int64)
+
+
+def _called(policy: str, cells: Cells) -> str:
+    """A policy's name; the paper's first is called after its commonest label."""
+    common = cells.label_ids[baselines.majority(cells)]
+    return policy if policy != "always-WARNING" or common == "WARNING_ATTENTION" else f"always-{common}"
 
 
 def sentences(scores: pl.DataFrame, models: list[str], cells: Cells) -> list[str]:
     """What the board says, one sentence per model."""
-    best = {name: float((baselines.policy(name, cells) == cells.truth).mean()) for name in baselines.POLICIES}
+    items = items_of_cells(scores, cells)
+    right = {name: (baselines.policy(name, cells) == cells.truth).ravel() for name in baselines.POLICIES}
+    best = {name: float((hits * items).sum() / max(items.sum(), 1)) for name, hits in right.items()}
     found = []
     for model in models:
         safety = value_of(scores, model, "safety_accuracy")
         if safety is None:
             continue
         rivals = ("always-WARNING", "scenario-majority", "gesture-majority")
-        beaten = [name for name in rivals if safety > best[name]]
+        beaten = [_called(name, cells) for name in rivals if safety > best[name]]
         below = f"above {' and '.join(beaten)}" if beaten else "above no policy that sees no image"
         gesture = value_of(scores, model, "gesture_accuracy")
         seen = "" if gesture is None else f", names the gesture in {100 * gesture:.1f}\u00a0%"
@@ -63,18 +91,20 @@ def sentences(scores: pl.DataFrame, models: list[str], cells: Cells) -> list[str
     return found
 
 
-def _baseline_lines(cells: Cells) -> list[Line]:
-    """The policies that see no image, over this grid."""
+def _baseline_lines(cells: Cells, items: NDArray[np.int64]) -> list[Line]:
+    """The policies that see no image, over the cells that were asked about."""
     lines = []
     for name in baselines.POLICIES:
-        counts = baselines.policy_counts(baselines.policy(name, cells), cells)
+        counts = baselines.policy_counts(baselines.policy(name, cells), cells, items)
         totals = by_truth(counts, cells.flat_truth, len(cells.labels))
         found = measures(totals, cells.intervention, cells.cost_matrix)
         kept = ("safety_accuracy", "macro_f1")
         numbers = (Number(float(found[metric])) if metric in kept else Number(None) for metric, _, _ in MAIN)
-        lines.append(Line(f"Baseline: {name}", tuple(numbers), "baseline"))
+        lines.append(Line(f"Baseline: {_called(name, cells)}", tuple(numbers), "baseline"))
     for name, value in (("uniform", baselines.uniform_accuracy), ("prior-stratified", baselines.stratified_accuracy)):
-        numbers = (Number(value(cells)) if metric == "safety_accuracy" else Number(None) for metric, _, _ in MAIN)
+        numbers = (
+            Number(value(cells, items)) if metric == "safety_accuracy" else Number(None) for metric, _, _ in MAIN
+        )
         lines.append(Line(f"Baseline: {name} guess", tuple(numbers), "baseline"))
     return lines
 

@@ -42,7 +42,7 @@ Grid = list[tuple[str, list[Cell]]]
 
 def short_labels(cells: Cells) -> list[str]:
     """The labels in a few letters."""
-    return [SHORT.get(label, label[:5]) for label in cells.label_ids]
+    return [SHORT.get(label, label[:5].rstrip("_")) for label in cells.label_ids]
 
 
 def label_colours(cells: Cells) -> list[str]:

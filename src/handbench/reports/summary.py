@@ -48,7 +48,7 @@ def _safety(lines: list[safegesture_tables.Line], title: str) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    table.add_column("system", overflow="fold", width=20)
+    table.add_column("system", overflow="fold", width=24)
     for heading in ("GA ↑", "SA ↑", "F1 ↑", "DS ↓", "under ↓", "over ↓"):
         table.add_column(heading, justify="right", no_wrap=True, width=9)
     for line in lines:
@@ -58,5 +58,6 @@ def _safety(lines: list[safegesture_tables.Line], title: str) -> Table:
             + (f"\n[dim]{number.short_interval}[/dim]" if line.kind == "model" else "")
             for number in line.numbers
         ]
-        table.add_row(f"[{style}]{line.name}[/{style}]", *cells)
+        name = line.name.removeprefix("Baseline: ")
+        table.add_row(f"[{style}]{name}[/{style}]", *cells)
     return table

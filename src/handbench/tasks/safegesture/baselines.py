@@ -45,21 +45,30 @@ def policy(name: str, cells: Cells) -> NDArray[np.int64]:
     return np.broadcast_to(_majorities(cells.truth.T, labels, prefer)[None, :], shape)
 
 
-def policy_counts(answers: NDArray[np.integer], cells: Cells, per_cell: int = 1) -> NDArray[np.int64]:
-    """(G, S) answers → (C, 2, K + 1) counts; a policy names no gesture, so none is right."""
+def policy_counts(
+    answers: NDArray[np.integer], cells: Cells, items: int | NDArray[np.integer] = 1
+) -> NDArray[np.int64]:
+    """(G, S) answers → (C, 2, K + 1) counts; a policy names no gesture, so none is right.
+
+    Args:
+        answers: (G, S) labels.
+        cells: the grid.
+        items: of each cell, one number for all or (C,).
+    """
     flat = answers.ravel()
     counts = count_cells(np.arange(flat.size), np.zeros(flat.size, bool), flat, flat.size, len(cells.labels))
-    return counts * per_cell
+    return np.asarray(counts * np.reshape(items, (-1, 1, 1)), np.int64)
 
 
-def uniform_accuracy(cells: Cells) -> float:
-    """Expected accuracy of a uniform guess (J.3)."""
+def uniform_accuracy(cells: Cells, items: NDArray[np.integer] | None = None) -> float:
+    """Expected accuracy of a uniform guess (J.3), however many ``items`` (C,) each cell has."""
     return 1 / len(cells.labels)
 
 
-def stratified_accuracy(cells: Cells) -> float:
-    """Expected accuracy of a guess that follows the labels' shares: the sum of their squares (J.3)."""
-    shares = np.bincount(cells.flat_truth, minlength=len(cells.labels)) / cells.flat_truth.size
+def stratified_accuracy(cells: Cells, items: NDArray[np.integer] | None = None) -> float:
+    """Expected accuracy of a guess that follows the labels' shares of the items: the sum of their squares (J.3)."""
+    weights = np.ones(cells.flat_truth.size) if items is None else items
+    shares = np.bincount(cells.flat_truth, weights, minlength=len(cells.labels)) / max(weights.sum(), 1)
     return float((shares**2).sum())
 
 
