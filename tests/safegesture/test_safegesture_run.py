@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,12 +12,15 @@ import pytest
 
 from handbench import api, schemas, tables
 from handbench.errors import HandbenchError
+from handbench.reports.safegesture_chain import chains
 from handbench.reports.summary import summary
 from handbench.runs.answering import task_of
 from handbench.synth.gestures import gesture_recipe
 from handbench.synth.sample import annotate
 from handbench.tasks.safegesture import chain
 from handbench.tasks.safegesture.cells_file import PAPER
+
+MODELS = ["chance", "prior", "oracle", "said"]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,7 @@ def run(tmp_path_factory):
         key = {name: row[name] for name in ("question_id", "variant")}
         lines.append(json.dumps({**key, "reply": reply}))
     replies.write_text("\n".join(lines))
-    api.answer(made, ["chance", "prior", "oracle", f"replies:{replies}?name=said"], workers=1)
+    api.answer(made, [*MODELS[:3], f"replies:{replies}?name=said"], workers=1)
     api.score(made)
     api.report(made, workers=1)
     return made
@@ -74,6 +78,65 @@ def test_report_escapes_replies_and_names_the_consensus(run):
     assert PAPER.consensus in text
     assert "GPT-4o" in text
     assert "[40.3, 66.1]" in text
+
+
+def test_report_shows_the_cells_their_items_and_where_errors_are_born(run):
+    text = run.report.read_text(encoding="utf-8")
+    for gesture in PAPER.gesture_ids:
+        for scenario in PAPER.scenario_ids:
+            anchor = f"cell-{gesture}-{scenario}"
+            assert text.count(f'href="#{anchor}"') == 1 + 2 * len(
+                MODELS
+            )  # the truth; what each model says, how often it is right
+            assert text.count(f'id="{anchor}"') == 1
+    assert "Where its errors are born" in text
+    assert text.count("background-image:url") == 6  # each image once, however many cells show it
+
+
+def test_runs_of_the_text_variants_beside(run, tmp_path):
+    words = api.run("safegesture?variant=gesture-as-text", None, ["oracle", "prior"], tmp_path / "words", workers=1)
+    alone = api.run("safegesture?variant=scenario-only", None, ["oracle"], tmp_path / "alone", workers=1)
+    text = api.report(run, beside=[words.folder.root, alone.folder.root], workers=1).read_text(encoding="utf-8")
+    table = text[text.index("Text-only ablations") :]
+    row = table[table.index("<td>oracle</td>") :].split("</tr>")[0]
+    assert re.findall(r"<td>([^<]*)</td>", row) == ["oracle", "58.3", "100.0", "–", "100.0", "41.7", "0.0"]
+    other = tmp_path / "cells.csv"
+    other.write_text("gesture,scenario,safety_label\nlike,home_daily,SAFE_NEUTRAL\n")
+    own = api.run(f"safegesture?variant=scenario-only&cells={other}", None, "oracle", tmp_path / "own", workers=1)
+    with pytest.raises(HandbenchError, match="is about other cells"):
+        api.report(run, beside=[own.folder.root], workers=1)
+
+
+def test_an_estimator_s_chain_in_the_report(run):
+    """Joints of a fist in every image: hands are found, the gesture is right in one image of six."""
+    images = run.table("gestures")["image"].to_list()
+    fist = annotate(gesture_recipe("fist", 126, 0, 48).hand)
+    poses = pl.DataFrame(
+        {
+            "estimator": "e",
+            "stage": "raw",
+            "image": images,
+            "hand": 0,
+            "score": 1.0,
+            "keypoints_px": [fist.joints_px.tolist()] * 6,
+            "keypoints_cam": [fist.joints_cam.tolist()] * 6,
+        },
+        schema_overrides={"keypoints_px": schemas.JOINTS_2D, "keypoints_cam": schemas.JOINTS_3D},
+    )
+    path = run.folder.poses("blaze-full")
+    path.parent.mkdir()
+    tables.write(tables.conform(poses, "poses"), path, "poses")
+    (chain_found,) = chains(
+        run.folder, {**run.manifest, "models": ["pose:blaze-full"]}, run.table("questions"), PAPER, None
+    )
+    links = {name: number.value for name, number in chain_found.links}
+    assert links["A hand is found"] == 1
+    assert links["Gesture right"] == pytest.approx(1 / 6)
+    assert links["Index right"] == pytest.approx(3 / 6)  # in for a fist, out for stop, point and mute
+    agree = (PAPER.truth == PAPER.truth[PAPER.gesture_ids.index("fist")]).mean()
+    assert links["Action right"] == pytest.approx(agree)
+    assert {example.named for example in chain_found.examples} == {"fist"}
+    assert len(chain_found.examples) == 6
 
 
 def test_terminal(run):

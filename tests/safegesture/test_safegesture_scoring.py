@@ -154,7 +154,7 @@ def test_a_draw_without_a_label_says_nothing_of_macro_f1():
     """Two of the 48 cells are of HELP_DISTRESS: one draw in eight has neither, and all answers being right stays 1."""
     questions, _ = ask(gestures(), options())
     scores = scoring.score(questions, read(questions, answers(questions, truths(questions))), resamples=200)
-    row = scores.filter((pl.col("metric").cast(pl.String) == "macro_f1"))
+    row = scores.filter(pl.col("metric").cast(pl.String) == "macro_f1")
     assert (row["low"][0], row["high"][0]) == (1.0, 1.0)
 
 

@@ -39,7 +39,7 @@ from handbench.cli.options import (
 )
 from handbench.cli.printing import counted, noted, print_estimates, print_run
 from handbench.cli.progress import progress_bar
-from handbench.specs import with_options
+from handbench.specs import Spec, with_options
 
 if TYPE_CHECKING:
     from handbench.runs.reading import Reading
@@ -52,6 +52,13 @@ def _task(task: str, variant: str | None, cells: Path | None, controls: str | No
     return with_controls(
         with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None), controls
     )
+
+
+def _strategy(strategy: str | None, cells: Path | None) -> str | None:
+    """A strategy's name; two-step is told the cells that the task is told."""
+    if strategy is None or cells is None or Spec.parse(strategy).kind != "two-step":
+        return strategy
+    return with_options(strategy, cells=str(cells.resolve()), name="two-step")
 
 
 @app.command()
@@ -83,7 +90,7 @@ def run(
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
     from handbench import api
 
-    task = _task(task, variant, cells, controls)
+    task, strategy = _task(task, variant, cells, controls), _strategy(strategy, cells)
     with progress_bar(as_json) as tell:
         source = source_of(data, questions)
         how: Reading = {
