@@ -11,9 +11,9 @@ import polars as pl
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.protocols import Progress, no_progress
+from handbench.protocols import Progress, ReadContext, no_progress
 from handbench.reports.html import write_report
-from handbench.runs import answering, asking, scoring
+from handbench.runs import answering, asking, posebench, scoring
 from handbench.runs.asking import Shard
 from handbench.runs.costs import Estimate, Price, budget_of, price_of, read_prices
 from handbench.runs.folder import RunFolder, slug
@@ -82,6 +82,8 @@ def ask(
             of every larger one.
         how: how the source is read, see :class:`handbench.runs.reading.Reading`.
     """
+    if posebench.is_pose_task(task):
+        raise HandbenchError(f"{task} asks no questions: handbench run {task} --data ... --estimator NAME")
     folder = RunFolder(Path(out))
     context = context_of(how, folder.images)
     asking.ask(folder, task, data or asking.NO_DATA, context, Shard.parse(shard), sample)
@@ -165,7 +167,10 @@ def estimate(
 def score(run: Run | str | Path) -> Run:
     """Answers → readings → scores."""
     run = run if isinstance(run, Run) else Run.open(run)
-    scoring.score(run.folder)
+    if run.manifest.get("kind") == "poses":
+        posebench.score(run.folder)
+    else:
+        scoring.score(run.folder)
     return run
 
 
@@ -191,7 +196,7 @@ def default_folder(task: str, data: str | None) -> Path:
 def run(
     task: str,
     data: str | None,
-    model: str | Sequence[str],
+    model: str | Sequence[str] = (),
     out: str | Path | None = None,
     *,
     strategy: str | None = None,
@@ -199,6 +204,9 @@ def run(
     retry_errors: bool = False,
     budget: float | None = None,
     prices: str | Path | None = None,
+    estimator: str | Sequence[str] = (),
+    cleanup: str | None = None,
+    truth: str | None = None,
     **how: Unpack[Reading],
 ) -> Run:
     """Ask, answer, score and report; call it again to go on where it was broken off.
@@ -213,8 +221,18 @@ def run(
         retry_errors: see :func:`answer`.
         budget: see :func:`answer`.
         prices: see :func:`answer`.
+        estimator: for a task that scores pose estimators: one or several, e.g. ``["blaze-full", "yoha"]``.
+        cleanup: for such a task: ``off`` (default), ``spatial``, ``temporal``, ``both``, ``majority`` or ``ablation``.
+        truth: for such a task: a file of annotations, where the data has none of its own.
         how: how the source is read, see :class:`handbench.runs.reading.Reading`.
     """
+    if posebench.is_pose_task(task):
+        if model or data is None:
+            raise HandbenchError(f"{task} scores pose estimators on data: name them with --estimator, not --model")
+        folder = RunFolder(Path(out) if out is not None else default_folder(task, data))
+        return _run_poses(task, data, estimator, context_of(how, folder.images), folder, cleanup, truth)
+    if not model or estimator or cleanup or truth:
+        raise HandbenchError(f"{task} asks models: name them with --model; an estimator answers as pose:NAME")
     for who in _answerers(model, strategy):
         budget_of(who.name, budget, _prices(prices))
     workers, progress = how.get("workers"), how.get("progress", no_progress)
@@ -234,6 +252,27 @@ def run(
     progress(0, None, "writing the report")
     report(made, workers=workers, progress=progress)
     return made
+
+
+def _run_poses(
+    task: str,
+    data: str,
+    estimator: str | Sequence[str],
+    context: ReadContext,
+    folder: RunFolder,
+    cleanup: str | None,
+    truth: str | None,
+) -> Run:
+    """Poses, cleanup, scores and report."""
+    estimators = [estimator] if isinstance(estimator, str) else list(estimator)
+    posebench.check_estimators(task, estimators)
+    posebench.prepare(folder, task, data, context, truth)
+    posebench.pose_all(folder, estimators, context)
+    context.progress(0, None, "scoring")
+    posebench.score(folder, cleanup)
+    context.progress(0, None, "writing the report")
+    write_report(folder, context)
+    return Run(folder)
 
 
 def merge(shards: Sequence[str | Path], out: str | Path) -> Run:

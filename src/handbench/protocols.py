@@ -227,6 +227,65 @@ class Strategy(Protocol):
         ...
 
 
+@runtime_checkable
+class Tracker(Protocol):
+    """An estimator on the frames of one video, in order."""
+
+    def __call__(self, image: NDArray[np.uint8]) -> Sequence[DetectedHand]:
+        """Find the hands of the next frame."""
+        ...
+
+    def reset(self) -> None:
+        """Begin a new video."""
+        ...
+
+    def resume(self, keypoints: Sequence[NDArray[np.float64]]) -> None:
+        """Go on after a frame whose hands had these (21, 2) keypoints, in their order."""
+        ...
+
+
+@runtime_checkable
+class Tracks(Protocol):
+    """An estimator that can follow hands through a video."""
+
+    def tracker(self) -> Tracker | None:
+        """What follows hands; None where frames are to be looked at one by one."""
+        ...
+
+
+@runtime_checkable
+class PoseTable(Protocol):
+    """An "estimator" that was run elsewhere: its poses come from a file."""
+
+    name: str
+
+    def poses(self, frames: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+        """The ``poses`` table of a set's frames, and a count of rows left out by reason."""
+        ...
+
+
+@runtime_checkable
+class PoseTask(Protocol):
+    """A benchmark of pose estimators: poses in, scores out; nobody is asked a question."""
+
+    name: str
+    options: type[Any]
+
+    def strata(self, frames: pl.DataFrame, hands: pl.DataFrame, options: Any, signals: pl.DataFrame) -> pl.DataFrame:
+        """The true hands with the ``factor_*`` columns that results are told by."""
+        ...
+
+    def clean(self, frames: pl.DataFrame, poses: pl.DataFrame, stage: str) -> tuple[pl.DataFrame, dict[str, int]]:
+        """One estimator's raw poses after a stage of cleanup, and what was done, counted."""
+        ...
+
+    def judge(
+        self, frames: pl.DataFrame, hands: pl.DataFrame, poses: Sequence[pl.DataFrame], options: Any
+    ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, dict[str, int]]]:
+        """Matches and scores of poses (a table per estimator and stage), and what was left out of each."""
+        ...
+
+
 class Task(Protocol):
     """One benchmark: source → questions, answers → readings, readings → scores."""
 
@@ -337,6 +396,7 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "halpe": "handbench.datasets.coco_folders",
         "onehand10k": "handbench.datasets.coco_folders",
         "panoptic": "handbench.datasets.panoptic",
+        "annotations": "handbench.datasets.annotations",
         "hint": "handbench.datasets.hint",
         "table": "handbench.datasets.table",
         "images": "handbench.datasets.images",
@@ -362,8 +422,13 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "blaze-lite": "handbench.estimators.blaze",
         "yoha": "handbench.estimators.yoha",
         "tiny": "handbench.estimators.tiny",
+        "poses": "handbench.estimators.imported",
+        "rtm-onnx": "handbench.estimators.rtm_onnx",
+        "mediapipe-0.10": "handbench.estimators.mediapipe_legacy",
+        "holistic": "handbench.estimators.mediapipe_legacy",
     },
     "tasks": {
+        "handpose": "handbench.tasks.handpose",
         "handvqa": "handbench.tasks.handvqa",
         "safegesture": "handbench.tasks.safegesture",
         "gestures": "handbench.tasks.gestures",
@@ -403,7 +468,7 @@ def estimator(name: str) -> Callable[[EstimatorFactory], EstimatorFactory]:
     return _join("estimators", name)
 
 
-def task(name: str) -> Callable[[Task], Task]:
+def task(name: str) -> Callable[[Task | PoseTask], Task | PoseTask]:
     """Register a task under a name."""
     return _join("tasks", name)
 

@@ -85,7 +85,7 @@ def test_the_truth_projects_where_it_says_and_left_is_a_mirror_image(source):
     placed = place_hand(recipe, rest_hand(dict(recipe.shape)), left, 1.0)
     palm = placed.joints[[5, 9, 17]] - placed.joints[0]
     shown = np.cross(palm[0], palm[2])[2]
-    right = place_hand(recipe, rest_hand(dict(recipe.shape)), type(left)("right", left.keys), 1.0)
+    right = place_hand(recipe, rest_hand(dict(recipe.shape)), type(left)("right", left.keys, left.sway), 1.0)
     other = right.joints[[5, 9, 17]] - right.joints[0]
     assert np.sign(shown) == -np.sign(np.cross(other[0], other[2])[2])
     assert placed.joints[:, 0] == pytest.approx(-right.joints[:, 0])

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from handbench.cli import (
+    annotating,
     batches,
     compare,
     demo,
@@ -14,7 +15,9 @@ from handbench.cli import (
     looking,
     papers,
     policies,
+    posing,
     stages,
+    studying,
 )
 from handbench.cli.app import app
 from handbench.errors import HandbenchError
@@ -49,6 +52,7 @@ def main() -> None:
 
 
 __all__ = [
+    "annotating",
     "app",
     "batches",
     "compare",
@@ -58,5 +62,7 @@ __all__ = [
     "main",
     "papers",
     "policies",
+    "posing",
     "stages",
+    "studying",
 ]

@@ -19,6 +19,9 @@ def print_run(run: Run, as_json: bool) -> None:
         records = run.scores.to_dicts()
         print(json.dumps({"run": str(run.folder.root), "report": str(run.report), "scores": records}))
         return
+    if run.manifest.get("kind") == "poses":
+        print_pose_run(run)
+        return
     from rich.console import Console
 
     from handbench.reports import biases, consistency
@@ -46,6 +49,27 @@ def print_run(run: Run, as_json: bool) -> None:
         console.print(f"[dim]not asked: {counted(manifest['not_asked'])}[/dim]", highlight=False)
     for name, missing in complete(run.folder, manifest)[1].items():
         console.print(f"[yellow]{name} lacks {missing} answers; run it again to go on[/yellow]")
+    print(run.report)
+
+
+def print_pose_run(run: Run) -> None:
+    """Print a scored run of pose estimators: the board, its sentences, what was left out, the report's place last."""
+    from rich.console import Console
+
+    from handbench.reports.handpose_terminal import board, sentences
+
+    console = Console()
+    manifest = run.manifest
+    console.print(board(run.scores, manifest))
+    for line in sentences(run.scores):
+        console.print(f"• {line}", highlight=False)
+    for note in manifest["source"]["notes"]:
+        console.print(noted(note), style="yellow" if note.startswith(WARNING) else "dim", highlight=False, markup=False)
+    told = {"data": manifest["source"]["skipped"], **manifest.get("left_out", {})}
+    told |= {f"{each['name']} (file)": each["skipped"] for each in manifest["estimators"].values() if "skipped" in each}
+    for name, reasons in told.items():
+        if reasons:
+            console.print(f"[dim]left out or noted, {name}: {counted(reasons)}[/dim]", highlight=False)
     print(run.report)
 
 

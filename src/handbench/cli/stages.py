@@ -37,6 +37,7 @@ from handbench.cli.options import (
     cache_folder,
     source_of,
 )
+from handbench.cli.pose_options import Cleanup, Estimators, OptionalModels, Truth
 from handbench.cli.printing import counted, noted, print_estimates, print_run
 from handbench.cli.progress import progress_bar
 from handbench.specs import Spec, with_options
@@ -64,8 +65,11 @@ def _strategy(strategy: str | None, cells: Path | None) -> str | None:
 @app.command()
 def run(
     task: Task,
-    model: Models,
+    model: OptionalModels = None,
     data: Data = None,
+    estimator: Estimators = None,
+    cleanup: Cleanup = None,
+    truth: Truth = None,
     questions: Questions = None,
     variant: Variant = None,
     cells: CellsFile = None,
@@ -105,13 +109,16 @@ def run(
         }
         if dry_run:
             asked = api.ask(task, source, out or api.default_folder(task, source), sample=sample, **how)
-            estimates = api.estimate(asked, model, strategy=strategy, prices=prices)
+            estimates = api.estimate(asked, model or [], strategy=strategy, prices=prices)
         else:
             made = api.run(
                 task,
                 source,
-                model,
+                model or [],
                 out,
+                estimator=estimator or [],
+                cleanup=cleanup,
+                truth=truth,
                 strategy=strategy,
                 sample=sample,
                 retry_errors=retry_errors,

@@ -6,6 +6,7 @@ from MediaPipe 0.10.21's ``hand_landmark_landmarks_to_roi`` and ``hand_landmark_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -39,6 +40,10 @@ class BlazeTracker:
     def reset(self) -> None:
         """Forget the hands: the next frame starts a new video."""
         self._regions = []
+
+    def resume(self, keypoints: Sequence[NDArray[np.float64]]) -> None:
+        """Go on after a frame whose hands had these (21, 2) keypoints, in their order."""
+        self._regions = [next_region(np.asarray(points, np.float64)) for points in keypoints]
 
     def __call__(self, image: NDArray[Any]) -> list[Hand]:
         """Return the hands on the next frame, (H, W, 3) uint8 RGB: followed ones first, in their order.

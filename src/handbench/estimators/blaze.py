@@ -17,6 +17,7 @@ from handbench.estimators._litert import Network
 from handbench.estimators._palm import TASKS_ANGLE, UPRIGHT_ANGLE, PalmDetector, Variant
 from handbench.estimators._pipeline import HandPipeline, require_threshold
 from handbench.estimators._region import Region, crop
+from handbench.estimators._tracking import BlazeTracker
 from handbench.protocols import Estimator, estimator
 from handbench.specs import Options, Spec
 
@@ -93,6 +94,11 @@ class Blaze(HandPipeline):
             max_hands,
             presence_threshold,
         )
+        self.track = True
+
+    def tracker(self) -> BlazeTracker | None:
+        """What follows hands from frame to frame, as MediaPipe does on videos; None where that is switched off."""
+        return BlazeTracker(self) if self.track else None
 
 
 def _from_options(name: str, variant: Variant, options: Options) -> Estimator:
@@ -105,12 +111,16 @@ def _from_options(name: str, variant: Variant, options: Options) -> Estimator:
         region_angle="tasks" if angle == "tasks" else "upright",
     )
     made.name = name
+    made.track = options.flag("track", default=True)
     return made
 
 
 @estimator("blaze-full")
 def blaze_full(spec: Spec, options: Options) -> Estimator:
-    """``blaze-full?max_hands=2&detection_threshold=0.5&presence_threshold=0.5&region_angle=upright``."""
+    """``blaze-full?max_hands=2&detection_threshold=0.5&presence_threshold=0.5&region_angle=upright&track=yes``.
+
+    On videos, and on frames that say which video they are of, hands are followed unless ``track=no``.
+    """
     return _from_options(str(spec), "full", options)
 
 

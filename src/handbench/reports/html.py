@@ -22,6 +22,7 @@ _WRITERS: Final = {
     "safegesture": "handbench.reports.safegesture",
     "gestures": "handbench.reports.choices",
     "interactions": "handbench.reports.choices",
+    "handpose": "handbench.reports.handpose",
 }
 
 

@@ -20,7 +20,7 @@ from handbench.runs.facts import Session, refuse_another
 from handbench.runs.folder import RunFolder
 from handbench.runs.log import AnswerLog, read_log
 from handbench.runs.parts import Answerer, find_task, make_model, make_strategy
-from handbench.runs.posing import estimate
+from handbench.runs.posing import estimate, imported
 from handbench.runs.strategies import drive, unanswered
 from handbench.runs.telling import Told
 from handbench.specs import Options, Spec
@@ -191,6 +191,9 @@ def _model(folder: RunFolder, who: Answerer, context: ReadContext) -> Model:
     task, options = task_of(manifest)
     estimator = str(Spec(spec.name, "", {key: value for key, value in spec.options.items() if key != "name"}))
     images = [*folder.read("frames")["image"], *controls.images_of(folder, manifest)]
+    if Spec.parse(spec.name).kind == "poses":  # made elsewhere: nothing is to be looked at
+        poses, _ = imported(str(Spec(spec.name, "", dict(spec.options))), folder.read("frames"), folder.poses(who.name))
+        return PoseModel(who.name, task, options, folder.read(source_table(options) or "hands"), poses)
     ensure_images(folder, images, context)
     poses = estimate(
         estimator,

@@ -102,7 +102,7 @@ def check_model(text: str) -> None:
         if secret := _SECRETS & set(spec.options):
             raise HandbenchError(f"{spec.kind}:{spec.name}: no {secret.pop()} in a name; use key_env or key_file")
     if who.model.kind == "pose":
-        protocols.find("estimators", who.model.name)
+        protocols.find("estimators", Spec.parse(who.model.name).kind)
     else:
         protocols.find("models", who.model.kind)
     if who.strategy is not None:

@@ -43,6 +43,10 @@ _CHANGE: Final = (0.25, 0.6)
 """Seconds that a gesture is held, and that the change to the next one takes."""
 
 
+_SWAY: Final = np.array([1.2] * 23 + [0.004, 0.004, 0.002] + [1.5, 1.5, 1.0])
+"""How far a held hand sways: degrees of its angles, shares of the picture of its place, degrees of its turn."""
+
+
 @dataclass(frozen=True)
 class Key:
     """A keyframe of one hand.
@@ -64,10 +68,17 @@ class Key:
 
 @dataclass(frozen=True)
 class HandPath:
-    """One hand through a clip: its keyframes, in the order of time."""
+    """One hand through a clip.
+
+    Attributes:
+        side: left or right.
+        keys: the keyframes, in the order of time.
+        sway: (frequency in hertz, phase) of each of the 29 numbers of a keyframe: a held hand is never quite still.
+    """
 
     side: str
     keys: tuple[Key, ...]
+    sway: tuple[tuple[float, float], ...] = ()
 
     @cached_property
     def _arrays(self) -> tuple[Floats, Floats]:
@@ -83,6 +94,9 @@ class HandPath:
         part = float(np.clip((seconds - times[after - 1]) / span, 0, 1)) if span > 0 else 1.0
         smooth = part**3 * (10 - 15 * part + 6 * part * part)
         now = values[after - 1] + smooth * (values[after] - values[after - 1])
+        if self.sway:
+            frequency, phase = np.array(self.sway).T
+            now = now + _SWAY * np.sin(2 * np.pi * frequency * seconds + phase)
         return now[:23], now[23:26], now[26:29]
 
     def gesture_at(self, seconds: float) -> str | None:
@@ -201,7 +215,11 @@ def _hands(rng: np.random.Generator, hand: RestHand, plan: str, view: str, lengt
         paths.setdefault(side, []).extend(
             _visit(rng, hand, view, begin * length, end * length, crowded=crowded, inside=whole)
         )
-    return tuple(HandPath(side, tuple(keys)) for side, keys in paths.items())
+    return tuple(HandPath(side, tuple(keys), _sway(rng)) for side, keys in paths.items())
+
+
+def _sway(rng: np.random.Generator) -> tuple[tuple[float, float], ...]:
+    return tuple((float(rng.uniform(0.25, 0.9)), float(rng.uniform(0, 2 * np.pi))) for _ in range(len(_SWAY)))
 
 
 def _visit(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from handbench.tasks.handpose.arrays import UNKNOWN, Bools, Floats, Hands, Ints
 from handbench.tasks.handpose.boxes import paired_iou
@@ -104,6 +103,8 @@ def _contested(matched: Ints, truth: Ints, prediction: Ints, iou: Floats, truth_
 
 
 def _assign(matched: Ints, truth: Ints, prediction: Ints, iou: Floats) -> None:
+    from scipy.optimize import linear_sum_assignment  # slow to import, and seldom needed
+
     hands, row = np.unique(truth, return_inverse=True)
     candidates, column = np.unique(prediction, return_inverse=True)
     gain = np.zeros((len(hands), len(candidates)))

@@ -150,13 +150,14 @@ def measure(evaluation: Evaluation) -> list[Measure]:
     sums = Summing(evaluation)
     found: list[Measure] = []
     for stratum in strata(evaluation):
-        found += _of_hands(sums, stratum)
+        found += of_stratum(sums, stratum)
     found += _overlap(sums)
     found += _temporal(evaluation, sums.videos)
     return found
 
 
-def _of_hands(sums: Summing, stratum: Stratum) -> Iterator[Measure]:
+def of_stratum(sums: Summing, stratum: Stratum) -> Iterator[Measure]:
+    """Detection, localisation, label swaps and Pose-F1 of one stratum."""
     e, name = sums.evaluation, sums.names
     where = (stratum.slice, stratum.value)
     mask = stratum.hands

@@ -69,6 +69,8 @@ class Protocol:
         jerk_unit: of jerk in the main table; all four are measured.
         frames: ``annotated``: frames whose hands are all annotated; ``all``: partly annotated ones too, where a
             hand that was not annotated counts as a false positive.
+        sharpness: threshold of the blur classes; the least sharp third of the set unless given.
+        motion: likewise, hand sizes per frame; the fastest third unless given.
     """
 
     iou: float = 0.5
@@ -80,6 +82,8 @@ class Protocol:
     occluded: bool = True
     jerk_unit: JerkUnit = JerkUnit.PX
     frames: str = "annotated"
+    sharpness: float | None = None
+    motion: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("iou", "alpha", "beta"):
@@ -102,11 +106,14 @@ class Protocol:
             occluded=options.flag("occluded", default=True),
             jerk_unit=JerkUnit(options.choice("jerk_unit", "px", tuple(JerkUnit))),
             frames=options.choice("frames", "annotated", ("annotated", "all")),
+            sharpness=_given(options, "sharpness"),
+            motion=_given(options, "motion"),
         )
 
     def manifest(self) -> dict[str, Any]:
         """The choices as the run's record keeps them."""
-        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in asdict(self).items()}
+        told = {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in told.items()}
 
     def at_iou(self, iou: float) -> Protocol:
         """The same with another gate."""
@@ -119,3 +126,9 @@ class Protocol:
             f"iou {self.iou:g}, pad {self.pad:g}, alpha {self.alpha:g}, beta {self.beta:g}, {self.normaliser}, "
             f"{self.average}, {'with' if self.occluded else 'without'} occluded points, {self.frames} frames"
         )
+
+
+def _given(options: Options, key: str) -> float | None:
+    """A number that may be left out."""
+    value = options.number(key, -1.0)
+    return None if value == -1.0 else value
