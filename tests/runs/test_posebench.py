@@ -71,15 +71,9 @@ def test_a_run_from_poses_made_elsewhere_with_cleanup(made):
     assert manifest["left_out"]["mine (raw)"]["prediction for a frame that does not exist"] == 1
     assert manifest["cleaned"]["mine (both)"]["on a surer hand of the other label"] > 10
     page = run.report.read_text()
-    for part in (
-        "Table 3",
-        "Table 4",
-        "How these numbers were made",
-        "nowhere" if False else "mine",
-        "A left and a right",
-    ):
+    for part in ("Table 3", "Table 4", "How these numbers were made", "A left and a right hand at one place"):
         assert part in page
-    assert "nan" not in page.lower().replace("finance", "")
+    assert ">nan<" not in page
 
 
 def test_strata_are_told_for_every_hand(made):
