@@ -136,7 +136,7 @@ def test_truth_from_a_file_for_data_that_has_none(made, tmp_path):
     ("arguments", "said"),
     [
         ({"task": "handpose", "estimator": ()}, "name one with --estimator"),
-        ({"task": "handpose", "estimator": "blaze-full", "model": "chance"}, "asks no model"),
+        ({"task": "handpose", "estimator": "blaze-full", "model": "chance"}, "not --model"),
         ({"task": "handvqa", "estimator": "blaze-full"}, "asks models"),
         ({"task": "handpose?alpha=2", "estimator": "poses:x.json"}, "alpha must lie"),
         ({"task": "handpose", "estimator": "nobody"}, "no estimator is called"),
