@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all check format bench clean
+.PHONY: demo demo-vlm test test-all check format bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +18,14 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
 
 demo: $(VENV)/.installed  ## the main job on rendered hands; writes demo/report.html
 	$(BIN)/handbench demo -o demo
+	@echo "next: make demo-vlm shows a small vision-language model before and after tuning (installs torch)"
+
+$(VENV)/.installed-hf: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[hands,hf]'
+	touch $@
+
+demo-vlm: $(VENV)/.installed-hf  ## a tiny vision-language model, base and tuned, on rendered hands
+	$(BIN)/handbench demo-vlm -o demo-vlm
 
 test: $(VENV)/.installed-dev  ## the test suite
 	$(BIN)/python -m pytest -q
@@ -39,4 +47,4 @@ bench: $(VENV)/.installed-dev  ## rates, as JSON lines
 	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo demo-vlm build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,17 +20,17 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 sys.path.insert(0, str(Path(__file__).parent))
 
-import torch  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import save_file  # noqa: E402
-from tiny_vlm import base, pictures, tower  # noqa: E402
+import torch
+from PIL import Image
+from safetensors.torch import save_file
 
-from handbench import api  # noqa: E402
-from handbench.tune.run import Base, tune  # noqa: E402
-from handbench.tune.settings import TINY  # noqa: E402
+from handbench import api
+from handbench.tune.run import Base, tune
+from handbench.tune.settings import TINY
+from tiny_vlm import base, pictures, tower
 
 PICTURES, HELD_OUT = 16_000, 500
-TOWER_STEPS, BASE_STEPS = 1_800, 300
+TOWER_STEPS, BASE_STEPS = 2_600, 280
 ADAPTER_PICTURES = 6_000
 
 
@@ -107,11 +107,10 @@ def adapt(data: pictures.Pictures, folder: Path, work: Path, count: int, seed: i
 
 def publish(finished: Path, adapter: Path, out: Path) -> None:
     """Copy what the package ships: base, processor, heads, adapter; no checkpoint, no list of images."""
-    for source, target, names in (
-        (finished, out, ("config.json", "generation_config.json", "model.safetensors", "joints.safetensors",
-                         "processor_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")),
-        (adapter, out / "tuned", ("adapter_config.json", "adapter_model.safetensors", "tune.toml", "trained_on.parquet")),
-    ):  # fmt: skip
+    weights = ("config.json", "generation_config.json", "model.safetensors", "joints.safetensors")
+    words = ("processor_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+    tuned = ("adapter_config.json", "adapter_model.safetensors", "tune.toml", "trained_on.parquet")
+    for source, target, names in ((finished, out, weights + words), (adapter, out / "tuned", tuned)):
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
             (target / name).write_bytes((source / name).read_bytes())

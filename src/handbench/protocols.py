@@ -133,6 +133,21 @@ class DetectedHand(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsExtent(Protocol):
+    """A detected hand that knows its mesh's centre and size, which the normalisation of joints is made with."""
+
+    @property
+    def center(self) -> NDArray[np.floating]:
+        """(3,) mean of the mesh, in the axes and unit of ``keypoints_cam``."""
+        ...
+
+    @property
+    def extent(self) -> NDArray[np.floating]:
+        """(3,) axis-aligned size of the mesh."""
+        ...
+
+
 class Estimator(Protocol):
     """Finds hands in one image."""
 

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as functional
-from tiny_vlm.pictures import RENDERED, SEEN, Pictures, augment, plain
-from tiny_vlm.tower import TOKENS, config
-from tiny_vlm.words import FACT, KINDS, TEMPLATE, tokenizer
 from torch import nn
 from transformers import CLIPImageProcessorPil, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
 
 from handbench.hand.descriptors import PAPER
 from handbench.tasks.handvqa import text
 from handbench.tune.packing import IGNORED, PackedRow, Turn, pack
+from tiny_vlm.pictures import RENDERED, SEEN, Pictures, augment, plain
+from tiny_vlm.tower import TOKENS, config
+from tiny_vlm.words import FACT, KINDS, TEMPLATE, tokenizer
 
 FREE_SHARE = 0.67
 ASIDE = 0.1
@@ -51,7 +51,7 @@ def build(tower: dict[str, Any], seed: int) -> tuple[Any, Any]:
             vision_feature_layer=-1,
             vision_feature_select_strategy="full",
             image_seq_length=TOKENS,
-        )  # fmt: skip
+        )
     )
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -61,7 +61,8 @@ def build(tower: dict[str, Any], seed: int) -> tuple[Any, Any]:
     model.generation_config.eos_token_id = words.eos_token_id
     model.generation_config.pad_token_id = words.pad_token_id
     pixels = CLIPImageProcessorPil(
-        size={"shortest_edge": RENDERED}, crop_size={"height": SEEN, "width": SEEN}, image_mean=[0.5] * 3, image_std=[0.5] * 3
+        size={"shortest_edge": RENDERED}, crop_size={"height": SEEN, "width": SEEN},
+        image_mean=[0.5] * 3, image_std=[0.5] * 3,
     )  # fmt: skip
     processor = LlavaProcessor(
         image_processor=pixels, tokenizer=words, patch_size=16, vision_feature_select_strategy="full",

@@ -1,8 +1,8 @@
 """Stage 1: rendered hands with exact truth, in shards; and what can be done to a picture with its truth kept exact.
 
-A roll about the optical axis turns picture and joints by the same angle, a zoom is a longer focal length, a mirror image
-shows the other hand.  The labels need the mesh's extent after the roll: the width of the mesh in 36 directions of the
-image plane is stored instead of the mesh.
+A roll about the optical axis turns picture and joints by the same angle, a zoom is a longer focal length, a mirror
+image shows the other hand.  The labels need the mesh's extent after the roll: the width of the mesh in 36 directions of
+the image plane is stored instead of the mesh.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as functional
-from tiny_vlm.pictures import SEEN, Pictures, Truth, augment, plain
 from torch import nn
 from transformers import LevitConfig, LevitModel
 
 from handbench.hand.descriptors import PAPER
+from tiny_vlm.pictures import SEEN, Pictures, Truth, augment, plain
 
 WIDTH = 256
 CELLS = 5
@@ -68,6 +68,7 @@ def loss_of(out: dict[str, Any], truth: Truth) -> Any:
     """Joints, differences of the pairs asked about, angles, labels, the cell that holds each joint, the side."""
     joints, pixels = (torch.from_numpy(values).float() for values in (truth.joints, truth.pixels))
     difference = lambda points: points[:, _PAIRS[:, 0]] - points[:, _PAIRS[:, 1]]  # noqa: E731
+    ranks = torch.from_numpy(truth.ranks).flatten()
     place = ((pixels + 1) / 2 * CELLS).long().clamp(0, CELLS - 1)
     cell = place[..., 1] * CELLS + place[..., 0]
     return (
@@ -75,7 +76,7 @@ def loss_of(out: dict[str, Any], truth: Truth) -> Any:
         + 5 * (difference(out["joints"]) - difference(joints)).abs().mean()
         + 2 * (out["pixels"] - pixels).abs().mean()
         + (out["angles"] - torch.from_numpy(truth.angles).float()).abs().mean() / 20
-        + 2 * functional.cross_entropy(out["labels"].flatten(0, 1), torch.from_numpy(truth.ranks).flatten(), ignore_index=-1)
+        + 2 * functional.cross_entropy(out["labels"].flatten(0, 1), ranks, ignore_index=-1)
         + functional.cross_entropy(out["cells"].flatten(0, 1), cell.flatten())
         + 0.3 * functional.binary_cross_entropy_with_logits(out["left"], torch.from_numpy(truth.left).float())
     )  # fmt: skip

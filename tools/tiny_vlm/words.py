@@ -39,7 +39,7 @@ KINDS: Final = {
 def phrases() -> list[str]:
     """Every phrase that is one token, in a fixed order."""
     found = [text.SYSTEM, *LOOK, FACT, *KINDS.values(), " and", " at", ".\n", "?"]
-    for answer in text.ANSWER_STYLES:
+    for answer in ("sentence", "letter"):
         opening, closing = _frame(answer)
         found += [opening, closing]
     for joint in JOINTS[1:]:

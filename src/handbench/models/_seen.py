@@ -11,7 +11,7 @@ from handbench.errors import HandbenchError
 
 FILE: Final = "trained_on.parquet"
 KINDS: Final = ("image", "cluster", "sequence", "subject")
-"""What is compared: the image (by its hash where there is one), the unit that intervals draw, the recording, the person."""
+"""What is compared: the image (by its hash where it has one), the unit of the intervals, the recording, the person."""
 
 
 def seen_in(questions: pl.DataFrame) -> pl.DataFrame:

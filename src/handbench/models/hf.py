@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from handbench.errors import HandbenchError
+from handbench.models import _seen
 from handbench.models._hf_inputs import Inputs
 from handbench.models._hf_load import DTYPES, Loaded, load
 from handbench.models._hf_options import Weigher
@@ -42,6 +43,9 @@ class LocalModel:
         system_role: the system text is a message of its own.
         root: the folder of the images.
         counts: failures by kind, and how often memory did not suffice.
+        adapter: the folder of the adapter that it has, empty for none.
+        allow_overlap: questions that share something with what the adapter was tuned on are counted, not refused.
+        overlap: how many such questions there are, by what they share.
     """
 
     name: str
@@ -54,6 +58,9 @@ class LocalModel:
     system_role: bool = True
     root: Path = Path()
     counts: Counter[str] = field(default_factory=Counter)
+    adapter: str = ""
+    allow_overlap: bool = False
+    overlap: dict[str, int] = field(default_factory=dict)
     _sizes: Counter[str] = field(default_factory=Counter)
     _tokens: Counter[int] = field(default_factory=Counter)
     _stopped: bool = False
@@ -64,6 +71,18 @@ class LocalModel:
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
         self.root = root
+
+    def prepare(self, questions: pl.DataFrame) -> None:
+        """See that no question shares an image, recording or person with what the adapter was tuned on.
+
+        Raises:
+            HandbenchError: some do, and that was not allowed.
+        """
+        seen = _seen.read(Path(self.adapter)) if self.adapter else None
+        if seen is not None:
+            self.overlap = _seen.overlap(questions, seen)
+            if not self.allow_overlap:
+                _seen.refuse(self.adapter, self.overlap)
 
     def facts(self) -> dict[str, Any]:
         """Model, versions, the sizes and the visual tokens that the model saw, and how images were shared."""
@@ -78,6 +97,7 @@ class LocalModel:
             "seen_sizes": dict(self._sizes),
             "visual_tokens": {str(count): times for count, times in self._tokens.items()},
             "counts": dict(self.counts),
+            "overlap_with_tuning": dict(self.overlap),
         }
 
     def stop(self) -> None:
@@ -226,7 +246,7 @@ def hf(spec: Spec, options: Options) -> Model:
     """``hf:PATH``: PATH is a model folder.
 
     Options: ``adapter``, ``mode`` (generate, options), ``weigh`` (letters, sentences), ``dtype``, ``device``,
-    ``batch``, ``max_tokens``, ``image_max_side``, ``system`` (role, user), ``name``.
+    ``batch``, ``max_tokens``, ``image_max_side``, ``system`` (role, user), ``allow_overlap``, ``name``.
     """
     if not spec.name:
         raise HandbenchError(f"{spec}: name the model's folder, as in hf:models/llava")
@@ -241,6 +261,8 @@ def hf(spec: Spec, options: Options) -> Model:
         "max_tokens": options.integer("max_tokens", 128, least=1),
         "max_side": options.integer("image_max_side", 0, least=0) or None,
         "system_role": options.choice("system", "role", ("role", "user")) == "role",
+        "adapter": adapter,
+        "allow_overlap": options.flag("allow_overlap"),
     }
     options.done()  # before minutes are spent on loading
     return LocalModel(loaded=load(spec.name, adapter, dtype, device), **made)  # type: ignore[arg-type]

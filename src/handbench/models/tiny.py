@@ -30,7 +30,7 @@ def adapter_folder(name: str) -> str:
 def tiny(spec: Spec, options: Options) -> Model:
     """``tiny``, or ``tiny?adapter=tuned`` or ``tiny?adapter=PATH`` for one of your own.
 
-    Options: ``adapter``, ``mode`` (generate, options), ``batch``, ``max_tokens``, ``name``.
+    Options: ``adapter``, ``mode`` (generate, options), ``batch``, ``max_tokens``, ``allow_overlap``, ``name``.
     """
     if spec.name:
         raise HandbenchError(f"{spec}: tiny takes no path; an adapter is named by tiny?adapter=PATH")
@@ -39,6 +39,10 @@ def tiny(spec: Spec, options: Options) -> Model:
     by_options = options.choice("mode", "generate", ("generate", "options")) == "options"
     batch = options.integer("batch", 32, least=1)
     max_tokens = options.integer("max_tokens", 24, least=1)
+    allow = options.flag("allow_overlap")
     options.done()
-    loaded = load(str(FOLDER), adapter_folder(adapter), "float32", "cpu")
-    return LocalModel(name, loaded, by_options=by_options, batch=batch, max_tokens=max_tokens)
+    folder = adapter_folder(adapter)
+    return LocalModel(
+        name, load(str(FOLDER), folder, "float32", "cpu"), by_options=by_options, batch=batch, max_tokens=max_tokens,
+        adapter=folder, allow_overlap=allow,
+    )  # fmt: skip

@@ -71,3 +71,20 @@ def answers(questions: pl.DataFrame, place: pl.Series, model: str) -> pl.DataFra
         reply,
         finish.cast(pl.Categorical).alias("finish"),
     )
+
+
+def right_replies(questions: pl.DataFrame) -> pl.Series:
+    """The reply that each question wants: in the oracle's words, or the letter alone where that is asked for.
+
+    Args:
+        questions: rows of the ``questions`` table.
+
+    Returns:
+        A reply for each; null where the truth is not among the options, or likelihoods are asked for, of which no one
+        set is right.
+    """
+    said = answers(questions, questions["truth_index"], "truth")["reply"]
+    letter = questions["truth_index"].replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
+    parts = questions["variant"].cast(pl.String).str.split(";")
+    alone, many = parts.list.contains("letter"), parts.list.contains("likelihoods")
+    return pl.select(pl.when(alone).then(letter).when(~many).then(said).alias("reply")).to_series()

@@ -201,3 +201,25 @@ def _margin_line(axes: Axes, part: pl.DataFrame, edges: NDArray[np.floating], co
     )
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(x, value, "o-", color=colour, markersize=3.5, linewidth=1.4)
+
+
+def loss_curve(steps: NDArray[np.integer], losses: NDArray[np.floating]) -> str:
+    """Loss against step, and the mean of the last ten.
+
+    Args:
+        steps: (N,) numbers of the steps.
+        losses: (N,) their losses.
+    """
+    summed = np.concatenate([[0.0], np.cumsum(losses)])
+    first = np.maximum(np.arange(len(losses)) - 9, 0)
+    smooth = (summed[1:] - summed[first]) / (np.arange(len(losses)) + 1 - first)
+    with _style():
+        figure = Figure(figsize=(8.2, 2.8))
+        axes: Axes = figure.add_subplot()
+        axes.scatter(steps, losses, s=6, color=COLOURS[0], alpha=0.6, linewidths=0)
+        axes.plot(steps, smooth, color=COLOURS[2], linewidth=1.8)
+        axes.set_xlabel("step")
+        axes.set_ylabel("loss")
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y", color="#e3e5e8", linewidth=0.7)
+        return _svg(figure)

@@ -16,7 +16,7 @@ from PIL import Image, UnidentifiedImageError
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.processes import process_pool
-from handbench.protocols import DetectedHand, Estimator, PoseTable, Progress, Tracks
+from handbench.protocols import DetectedHand, Estimator, PoseTable, Progress, TellsExtent, Tracks
 from handbench.runs.parts import make_estimator
 
 _BATCH = 16
@@ -48,6 +48,8 @@ def _hand_row(hand: DetectedHand, number: int) -> Row:
         "keypoints_px": np.asarray(hand.keypoints_px, float).tolist(),
         "keypoint_scores": None if scores is None else np.asarray(scores, float).tolist(),
         "keypoints_cam": None if joints is None else np.asarray(joints, float).tolist(),
+        "center": np.asarray(hand.center, float).tolist() if isinstance(hand, TellsExtent) else None,
+        "extent": np.asarray(hand.extent, float).tolist() if isinstance(hand, TellsExtent) else None,
     }
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from handbench.errors import HandbenchError
 from handbench.models._plan import plan
 from handbench.models._request import Ask
-from handbench.replies.speak import LETTERS, answers
+from handbench.replies.speak import right_replies
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,6 @@ class Lesson:
     def few(self, count: int) -> Lesson:
         """The first questions."""
         return Lesson(self.asks[:count], self.replies[:count])
-
-
-def right_replies(questions: pl.DataFrame) -> pl.Series:
-    """The reply that each question wants: in the words of the oracle, or the letter alone where that is asked for."""
-    said = answers(questions, questions["truth_index"], "truth")["reply"]
-    letter = questions["truth_index"].replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
-    alone = questions["variant"].cast(pl.String).str.split(";").list.contains("letter")
-    return pl.select(pl.when(alone).then(letter).otherwise(said).alias("reply")).to_series()
 
 
 def lessons(questions: pl.DataFrame) -> list[Lesson]:
@@ -82,7 +74,8 @@ def read_mix(path: Path) -> list[Lesson]:
     """Read an instruction-alignment set: JSON lines as ms-swift has them, images being absolute or beside the file.
 
     Args:
-        path: each line ``{"messages": [{"role": "user", "content": ...}, {"role": "assistant", ...}], "images": [...]}``.
+        path: each line ``{"messages": [{"role": "user", "content": ...}, {"role": "assistant", ...}],
+            "images": [...]}``.
 
     Raises:
         HandbenchError: a line is not of that form.

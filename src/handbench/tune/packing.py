@@ -1,8 +1,8 @@
 """The questions about one image in one row: the image and what all prompts begin with stand there once.
 
-A question sees the shared beginning and itself, never another question; its positions go on from the shared beginning as
-if it stood there alone.  So a packed row gives every question the logits it would have by itself, at the cost of one
-image (``tune/parity.py`` checks that this holds for an architecture before it is used).
+A question sees the shared beginning and itself, never another question; its positions go on from the shared beginning
+as if it stood there alone.  So a packed row gives every question the logits it would have by itself, at the cost of
+one image (``tune/parity.py`` checks that this holds for an architecture before it is used).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Packed:
         length = self.tokens.shape[1]
         before = np.tri(length, dtype=bool)
         # Padding sees itself, so that no row of the attention is empty.
-        return (((key == SHARED) | (key == query)) & before)[:, None]
+        return np.asarray((((key == SHARED) | (key == query)) & before)[:, None])
 
 
 def pack(rows: Sequence[PackedRow], pad: int) -> Packed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,7 +169,7 @@ def _silence(trainer: Any) -> None:
 def _teller(progress: Progress, stop_at: int | None) -> Any:
     from transformers import TrainerCallback
 
-    class Teller(TrainerCallback):
+    class Teller(TrainerCallback):  # type: ignore[misc]
         """Passes on how far the training is; stops it where that is wanted."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
@@ -179,6 +179,3 @@ def _teller(progress: Progress, stop_at: int | None) -> Any:
                 control.should_training_stop = True
 
     return Teller()
-
-
-Trainer = Callable[..., Trained]

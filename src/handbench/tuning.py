@@ -1,0 +1,217 @@
+"""The verb ``tune``: read, ask, tune, ask again before and after, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from handbench import api
+from handbench.errors import HandbenchError
+from handbench.protocols import Progress, ReadContext, no_progress
+from handbench.reports import tuning as report
+from handbench.runs import asking
+from handbench.runs.answering import image_root
+from handbench.runs.folder import slug
+from handbench.specs import Spec
+from handbench.stats.difference import paired_difference
+from handbench.tune.run import Base, Mix, read_record
+from handbench.tune.run import tune as train
+from handbench.tune.settings import Settings
+
+KEY = ["question_id", "variant"]
+
+
+@dataclass(frozen=True)
+class Test:
+    """A task on data, asked before and after.
+
+    Attributes:
+        task: with its options.
+        data: the source.
+        split: its split, None for the source's own default.
+    """
+
+    task: str
+    data: str
+    split: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Test:
+        """Read ``TASK@DATA`` or ``TASK@DATA@SPLIT``."""
+        parts = text.split("@")
+        if len(parts) not in (2, 3) or not all(parts):
+            raise HandbenchError(f"--test {text!r}: write TASK@DATA or TASK@DATA@SPLIT, as in handvqa@synth:hands@test")
+        return cls(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """A task on data, to be learned from.
+
+    Attributes:
+        task: with its options.
+        data: the source.
+        split: its split, None for the source's own default.
+    """
+
+    task: str
+    data: str
+    split: str | None = None
+
+    def record(self) -> dict[str, str]:
+        """As a record holds it."""
+        return {"task": self.task, "data": self.data, "split": self.split or ""}
+
+
+@dataclass(frozen=True)
+class How:
+    """How sources are read and who is told."""
+
+    protocol: str = "paper"
+    workers: int | None = None
+    force: bool = False
+    progress: Progress = no_progress
+
+
+def gather(lessons: Sequence[Lessons], folders: Sequence[Path], settings: Settings, how: How) -> pl.DataFrame:
+    """The questions to be learned from, one or several sources, their image paths absolute.
+
+    Args:
+        lessons: task, data and split of each.
+        folders: where the questions of each are kept, and its rendered images.
+        settings: where some of each image's questions are chosen, all of a hand's are made to choose from.
+        how: how to read.
+    """
+    parts = []
+    count = how.workers if how.workers is not None else os.cpu_count() or 1
+    for lesson, folder in zip(lessons, folders, strict=True):
+        asked = _all_questions(lesson.task) if settings.per_image is not None else lesson.task
+        made = api.ask(
+            asked, lesson.data, folder, split=lesson.split, protocol=how.protocol, workers=how.workers,
+            force=how.force, progress=how.progress,
+        )  # fmt: skip
+        questions = made.table("questions")
+        context = ReadContext(lesson.split, how.protocol, made.folder.images, count, how.force, how.progress)
+        asking.ensure_images(made.folder, questions["images"].explode().drop_nulls().unique().to_list(), context)
+        root = str(image_root(made.folder, made.manifest).resolve())
+        parts.append(questions.with_columns(pl.col("images").list.eval(pl.lit(f"{root}/") + pl.element())))
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def ask_models(test: Test, models: Sequence[str], place: Path, how: How) -> api.Run:
+    """Ask models a test; what is answered already is not asked again."""
+    return api.run(
+        test.task, test.data, list(models), place, split=test.split, protocol=how.protocol, workers=how.workers,
+        force=how.force, progress=how.progress,
+    )  # fmt: skip
+
+
+def with_adapter(base: str, adapter: Path, allow_overlap: bool = False) -> str:
+    """The name of a base with an adapter: ``tiny?adapter=PATH``."""
+    spec = Spec.parse(base)
+    options = {**spec.options, "adapter": str(adapter)}
+    if allow_overlap:
+        options["allow_overlap"] = "yes"
+    return str(Spec(spec.kind, spec.name, options))
+
+
+def tune(
+    data: str,
+    base: str,
+    out: str | Path,
+    *,
+    settings: Settings,
+    task: str = "handvqa",
+    split: str | None = None,
+    start: Path | None = None,
+    mix: str | None = None,
+    tests: Sequence[str] = (),
+    allow_overlap: bool = False,
+    protocol: str = "paper",
+    workers: int | None = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Tune a base on the questions of a source; call it again to go on where it was broken off.
+
+    Args:
+        data: the source, e.g. ``synth:hands?n=2000``.
+        base: ``tiny`` or ``hf:FOLDER``.
+        out: the adapter's folder.
+        settings: how.
+        task: whose questions; with a balanced choice all of a hand's questions are made to choose from.
+        split: of the source, ``train`` by default where it is rendered.
+        start: an adapter to go on from.
+        mix: ``FILE:SHARE`` of other instructions.
+        tests: ``TASK@DATA`` or ``TASK@DATA@SPLIT``, asked of the base and of the tuned model.
+        allow_overlap: count test questions that share something with the training; else they are refused.
+        protocol: ``paper`` or ``released``.
+        workers: processes, by default one per processor.
+        force: go on where a guard would stop.
+        progress: told how far it is.
+
+    Returns:
+        The record; ``changes`` has a row per test and descriptor.
+    """
+    folder = Path(out)
+    named, mixed = Base.named(base), Mix.parse(mix) if mix else None
+    wanted = [Test.parse(text) for text in tests]
+    lesson = Lessons(task, data, split or ("train" if Spec.parse(data).kind == "synth" else None))
+    how = How(protocol, workers, force, progress)
+    questions = gather([lesson], [folder / "questions"], settings, how)
+    record = train(
+        questions, Path(), named, settings, folder, start=start, mix=mixed, about={"lessons": [lesson.record()]},
+        progress=progress,
+    )  # fmt: skip
+    changes: list[dict[str, Any]] = []
+    for test in wanted:
+        place = folder / "tests" / slug(f"{test.task}-{test.data}-{test.split or ''}")
+        models = [base, with_adapter(base, folder, allow_overlap)]
+        changes += compare(ask_models(test, [*models, "prior"], place, how), models[0], models[1], test)
+    full = {**record, "changes": changes}
+    report.write(folder, full)
+    return full
+
+
+def _all_questions(task: str) -> str:
+    """The task with every question of a hand, to choose from."""
+    spec = Spec.parse(task)
+    if spec.kind != "handvqa" or "per_descriptor" in spec.options:
+        return task
+    return str(Spec(spec.kind, spec.name, {**spec.options, "per_descriptor": "all"}))
+
+
+def compare(run: api.Run, before: str, after: str, test: Test) -> list[dict[str, Any]]:
+    """What changed, by descriptor, with the questions that it rests on."""
+    from handbench.runs.parts import model_name
+
+    questions = run.table("questions").select(*KEY, "about_descriptor", "cluster")
+    readings = run.table("readings").filter(pl.col("repeat") == 0).with_columns(pl.col("model").cast(pl.String))
+    parts = [
+        readings.filter(pl.col("model") == model_name(name)).select(*KEY, pl.col("correct").alias(column))
+        for name, column in ((before, "before"), (after, "after"))
+    ]
+    both = questions.join(parts[0], on=KEY).join(parts[1], on=KEY)
+    rows = []
+    for (descriptor,), group in both.group_by(pl.col("about_descriptor").cast(pl.String), maintain_order=True):
+        cluster = group["cluster"].rank("dense").to_numpy().astype(np.int64)
+        gap = paired_difference(group["before"].to_numpy(), group["after"].to_numpy(), cluster)
+        rows.append(
+            {
+                "task": test.task, "data": test.data, "split": test.split or "", "descriptor": descriptor,
+                "before": gap.first, "after": gap.second, "difference": gap.value, "low": gap.low, "high": gap.high,
+                "n": gap.n, "clusters": gap.clusters, "lost": gap.only_first, "won": gap.only_second,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def record_of(folder: str | Path) -> dict[str, Any]:
+    """The record of an adapter."""
+    return read_record(Path(folder))
