@@ -190,6 +190,24 @@ class NeedsAllQuestions(Protocol):
 
 
 @runtime_checkable
+class NeedsRows(Protocol):
+    """A model that looks at the source rows that the questions are made of (a baseline with exact geometry)."""
+
+    def rows_are(self, rows: pl.DataFrame) -> None:
+        """See the source's table, as it stands in the run."""
+        ...
+
+
+@runtime_checkable
+class ResizesImages(Protocol):
+    """A model that can bring images to a size that the task prescribes before it sends them."""
+
+    def resize_by(self, rule: Callable[[tuple[int, int]], tuple[int, int] | None]) -> None:
+        """Take a rule: width and height of an image → those to send it with, None to leave it as it is."""
+        ...
+
+
+@runtime_checkable
 class NeedsImages(Protocol):
     """A model that looks at the images; those of the questions are on disk before it is asked."""
 
@@ -430,8 +448,12 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "hf": "handbench.models.hf",
         "vllm": "handbench.models.vllm",
         "tiny": "handbench.models.tiny",
+        "geometry": "handbench.tasks.pointing.baselines",
+        "nearest": "handbench.tasks.pointing.baselines",
+        "centre": "handbench.tasks.pointing.baselines",
+        "commonest": "handbench.tasks.pointing.baselines",
     },
-    "strategies": {"two-step": "handbench.tasks.safegesture.two_step"},
+    "strategies": {"two-step": "handbench.tasks.safegesture.two_step", "sv-cot": "handbench.tasks.pointing.svcot"},
     "estimators": {
         "blaze-full": "handbench.estimators.blaze",
         "blaze-lite": "handbench.estimators.blaze",
@@ -448,6 +470,12 @@ _ROOMS: Final[dict[str, dict[str, str]]] = {
         "safegesture": "handbench.tasks.safegesture",
         "gestures": "handbench.tasks.gestures",
         "interactions": "handbench.tasks.interactions",
+        "pointing": "handbench.tasks.pointing",
+        "pointing/edg": "handbench.tasks.pointing",
+        "pointing/d-rec": "handbench.tasks.pointing",
+        "pointing/pog": "handbench.tasks.pointing",
+        "pointing/no-cue": "handbench.tasks.pointing",
+        "pointing/d-vqa": "handbench.tasks.pointing",
     },
 }
 """Where each part of this package lives, so that naming one imports that one alone."""

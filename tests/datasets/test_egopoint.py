@@ -9,6 +9,7 @@ from PIL import Image
 
 from handbench.datasets.egopoint import DOMAIN, MIXED
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import ReadContext
 from handbench.runs.parts import load_source
 
@@ -44,8 +45,8 @@ def folder(tmp_path: Path, document: dict[str, list[dict[str, object]]], missing
     return tmp_path
 
 
-def read(path: Path, split: str | None = None, force: bool = False, query: str = ""):
-    return load_source(f"egopoint:{path}{query}", ReadContext(split=split, force=force))
+def read(path: Path, split: str | None = None, keep_going: bool = False, query: str = ""):
+    return load_source(f"egopoint:{path}{query}", ReadContext(split=split, faults=Faults(keep_going)))
 
 
 def test_the_shared_example_is_read(shared, tmp_path):
@@ -91,7 +92,7 @@ def test_every_fault_is_named_and_counted(tmp_path):
     path = folder(tmp_path, document, missing=(7,))
     with pytest.raises(HandbenchError, match=r"two targets: 1 images, the first 'synthetic/8.png'"):
         read(path)
-    source = read(path, force=True)
+    source = read(path, keep_going=True)
     assert source.skipped == {
         "no hand": 1,
         "two hands": 1,

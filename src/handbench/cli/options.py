@@ -36,6 +36,10 @@ Models = Annotated[
     list[str],
     typer.Option("--model", "-m", help="Who answers, e.g. prior, pose:blaze-full; repeatable."),
 ]
+Family = Annotated[
+    str | None,
+    typer.Option("--family", help="Whose prompts and coordinates, e.g. qwen3-vl (pointing).", show_default=False),
+]
 Strategy = Annotated[
     str | None,
     typer.Option("--strategy", help="Ask turn by turn, e.g. sv-cot?turns=3.", show_default=False),

@@ -16,6 +16,7 @@ from handbench.cli.options import (
     Controls,
     Data,
     DryRun,
+    Family,
     Folder,
     Force,
     Json,
@@ -46,12 +47,13 @@ if TYPE_CHECKING:
     from handbench.runs.reading import Reading
 
 
-def _task(task: str, variant: str | None, cells: Path | None, controls: str | None) -> str:
+def _task(task: str, variant: str | None, cells: Path | None, controls: str | None, family: str | None) -> str:
     """A task's name with the options that have words of their own."""
     from handbench.runs.controls import with_controls
 
     return with_controls(
-        with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None), controls
+        with_options(task, variant=variant, cells=str(cells.resolve()) if cells is not None else None, family=family),
+        controls,
     )
 
 
@@ -76,6 +78,7 @@ def run(
     out: Out = None,
     strategy: Strategy = None,
     controls: Controls = None,
+    family: Family = None,
     sample: Sample = None,
     split: Split = None,
     protocol: Protocol = "paper",
@@ -94,7 +97,7 @@ def run(
     """Ask, answer, score and report; repeat the command to go on where it was broken off."""
     from handbench import api
 
-    task, strategy = _task(task, variant, cells, controls), _strategy(strategy, cells)
+    task, strategy = _task(task, variant, cells, controls, family), _strategy(strategy, cells)
     with progress_bar(as_json) as tell:
         source = source_of(data, questions)
         how: Reading = {
@@ -140,6 +143,7 @@ def ask(
     questions: Questions = None,
     variant: Variant = None,
     cells: CellsFile = None,
+    family: Family = None,
     controls: Controls = None,
     sample: Sample = None,
     split: Split = None,
@@ -158,7 +162,7 @@ def ask(
 
     with progress_bar(as_json) as tell:
         made = api.ask(
-            _task(task, variant, cells, controls),
+            _task(task, variant, cells, controls, family),
             source_of(data, questions),
             out,
             shard=shard,

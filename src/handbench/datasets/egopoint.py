@@ -50,7 +50,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         spec: the annotations; ``images`` is the folder of the images (that of the file by default), ``seed`` decides
             the mixed split.
         context: split ``paper-train``, ``paper-val``, ``paper-test`` (mixed), ``domain-train``, ``domain-test``,
-            ``all`` (default) or one that the file names.  ``force`` leaves out images with two targets instead of
+            ``all`` (default) or one that the file names.  ``faults`` may leave out images with two targets instead of
             refusing them.
 
     Returns:
@@ -72,7 +72,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     sizes = _sizes(root, names, there)
     for record, size in zip(records, sizes, strict=True):
         annotated.check(record, own, size)
-    skipped = _faults(records, path, context.force)
+    skipped = _faults(records, path, context.faults.keep_going)
     good = [record for record in records if not record.faults]
     if not good:
         counts = "; ".join(f"{fault}: {count}" for fault, count in skipped.items())
@@ -114,17 +114,17 @@ def _sizes(root: Path, names: list[str], there: np.ndarray[Any, np.dtype[np.bool
     ]
 
 
-def _faults(records: list[Record], path: Path, force: bool) -> Counter[str]:
+def _faults(records: list[Record], path: Path, keep_going: bool) -> Counter[str]:
     """Count images by their first fault; two targets are refused, as a truth drawn from them would be a guess."""
     counts: Counter[str] = Counter()
     for record in records:
         if record.faults:
             counts[min(record.faults, key=FAULTS.index)] += 1
     doubled = [record.image["file_name"] for record in records if "two targets" in record.faults]
-    if doubled and not force:
+    if doubled and not keep_going:
         raise HandbenchError(
             f"{path}: two targets: {len(doubled)} images, the first {doubled[0]!r}; expected exactly one flagged "
-            "target in each; mend the file, or leave these out with --force"
+            "target in each; mend the file, or leave these out with --keep-going"
         )
     return counts
 

@@ -195,7 +195,7 @@ class Dispatcher:
         return await asyncio.shield(future)
 
     async def _images(self, item: Ask) -> list[SentImage]:
-        if self._policy.max_side is None:
+        if self._policy.max_side is None and self._policy.rule is None:
             return [self._load(image) for image in item.images]
         return [await asyncio.to_thread(self._load, image) for image in item.images]
 

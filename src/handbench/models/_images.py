@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -30,11 +31,24 @@ class ImagePolicy:
     Attributes:
         max_side: the longer side is brought down to this many pixels (Lanczos, sent as PNG); None sends every
             file as it is.
+        rule: the size that a task prescribes for an image of some size, None to leave it (Lanczos, sent as PNG).
     """
 
     max_side: int | None = None
+    rule: Callable[[tuple[int, int]], tuple[int, int] | None] | None = None
+
+    def wanted(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Width and height that an image of a size is sent with."""
+        if self.rule is not None and (prescribed := self.rule(size)) is not None:
+            return prescribed
+        if self.max_side is None or max(size) <= self.max_side:
+            return size
+        scale = self.max_side / max(size)
+        return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
     def __str__(self) -> str:
+        if self.rule is not None:
+            return "to the size that the task prescribes, Lanczos, PNG"
         return "as they are" if self.max_side is None else f"longer side at most {self.max_side}, Lanczos, PNG"
 
 
@@ -58,21 +72,21 @@ class SentImage:
 def load(path: Path, policy: ImagePolicy) -> SentImage:
     """Read an image file and make ready what is sent.
 
-    Only the header of a whole JPEG or PNG file is looked at, unless the policy makes the image smaller.
+    Only the header of a whole JPEG or PNG file is looked at, unless the policy gives the image another size.
 
     Raises:
         Trouble: the file is missing, damaged, too large, or of a kind that chat endpoints do not take.
     """
     data = _bytes(path)
     known = header(data)
-    if known is not None and (policy.max_side is None or max(known[1]) <= policy.max_side):
+    if known is not None and policy.wanted(known[1]) == known[1]:
         return _sent(data, _TYPES[known[0]], known[1], known[1])
     try:
         with Image.open(io.BytesIO(data)) as image:
             kind, size = str(image.format), image.size
             image.load()
-            if policy.max_side is not None and max(size) > policy.max_side:
-                return _smaller(image, policy.max_side)
+            if policy.wanted(size) != size:
+                return _resized(image, policy.wanted(size))
     except UnidentifiedImageError:
         raise Trouble(IMAGE, f"{path}: not a readable image (of no known kind)") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -116,13 +130,11 @@ def header(data: bytes) -> tuple[str, tuple[int, int]] | None:
     return None
 
 
-def _smaller(image: Image.Image, max_side: int) -> SentImage:
-    scale = max_side / max(image.size)
-    width, height = (max(1, round(side * scale)) for side in image.size)
+def _resized(image: Image.Image, size: tuple[int, int]) -> SentImage:
     colour = image.convert("RGB")
     buffer = io.BytesIO()
-    colour.resize((width, height), Image.Resampling.LANCZOS).save(buffer, "PNG")
-    return _sent(buffer.getvalue(), "image/png", (width, height), image.size)
+    colour.resize(size, Image.Resampling.LANCZOS).save(buffer, "PNG")
+    return _sent(buffer.getvalue(), "image/png", size, image.size)
 
 
 def _sent(data: bytes, mime: str, size: tuple[int, int], original: tuple[int, int]) -> SentImage:

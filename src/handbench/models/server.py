@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,10 @@ class Server:
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
         self.root = root
+
+    def resize_by(self, rule: Callable[[tuple[int, int]], tuple[int, int] | None]) -> None:
+        """Take the size that a task prescribes for images."""
+        self.policy = replace(self.policy, rule=rule)
 
     def facts(self) -> dict[str, Any]:
         """What was asked of whom, for the record; the key is not in it."""

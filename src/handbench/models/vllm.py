@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -62,6 +62,10 @@ class OfflineEngine:
     def images_at(self, root: Path) -> None:
         """Say where the images are."""
         self.root = root
+
+    def resize_by(self, rule: Callable[[tuple[int, int]], tuple[int, int] | None]) -> None:
+        """Take the size that a task prescribes for images."""
+        self.policy = replace(self.policy, rule=rule)
 
     def facts(self) -> dict[str, Any]:
         """What the engine was made with and how images were sent."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from handbench.replies.frames import Layout
 
-NUMBER: Final = r"(?<![\w.])[+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:e[+-]?\d{1,2})?(?![A-Za-z_]*\d)"
+NUMBER: Final = r"(?<![\w.])[+-]?(?:\d{1,12}(?:\.\d{0,40})?|\.\d{1,40})(?:e[+-]?\d{1,2})?(?![A-Za-z_]*\d)"
 _UNIT = r"(?:\s?(%|percent\b|px\b|pixels?\b|pix\b))?"
 _VALUE = re.compile(rf"({NUMBER}){_UNIT}", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,;|\"'()\[\]{}]+\Z")
@@ -45,7 +45,7 @@ _KEYED = re.compile(
 _WIDE = re.compile(
     rf"({NUMBER}){_UNIT}\s*(?:(?P<w>wide|in width|width)|(?P<h>high|tall|in height|height))\b", re.IGNORECASE
 )
-_SIDE = r"(\d{1,12}(?:\.\d{1,12})?)"
+_SIDE = r"(\d{1,12}(?:\.\d{1,40})?)"
 _BY = re.compile(rf"(?<![\w.]){_SIDE}{_UNIT}\s*(?:x|×|by|\*)\s*{_SIDE}{_UNIT}", re.IGNORECASE)
 _POINT = re.compile(
     rf"\{{\s*[\"']?x[\"']?\s*[:=]\s*({NUMBER}){_UNIT}\s*,\s*[\"']?y[\"']?\s*[:=]\s*({NUMBER}){_UNIT}\s*\}}",

@@ -42,8 +42,9 @@ def lettered_replies(options: pl.Series, place: pl.Series) -> pl.Series:
 
 
 def _spoken(questions: pl.DataFrame, place: pl.Series) -> pl.Series:
-    """Lettered replies to choices; of fields, whose options are whole replies, the option itself."""
-    if "kind" not in questions.columns or not (questions["kind"].cast(pl.String) == "fields").any():
+    """Lettered replies to choices; of fields, boxes and words, whose options are whole replies, the option itself."""
+    whole = ["fields", "box", "text"]
+    if "kind" not in questions.columns or not questions["kind"].cast(pl.String).is_in(whole).any():
         return lettered_replies(questions["options"], place)
     chosen = pl.DataFrame({"options": questions["options"], "place": place}).select(
         pl.when(pl.col("place").is_not_null())

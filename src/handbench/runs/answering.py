@@ -11,7 +11,17 @@ import polars as pl
 
 from handbench.controls.names import control_names, main
 from handbench.errors import HandbenchError
-from handbench.protocols import Model, NeedsAllQuestions, NeedsImages, ReadContext, Stoppable, Task, TellsFacts
+from handbench.protocols import (
+    Model,
+    NeedsAllQuestions,
+    NeedsImages,
+    NeedsRows,
+    ReadContext,
+    ResizesImages,
+    Stoppable,
+    Task,
+    TellsFacts,
+)
 from handbench.runs import controls
 from handbench.runs.asking import ensure_images, source_table
 from handbench.runs.costs import Budget, Estimate, Price
@@ -132,9 +142,14 @@ def _make_ready(
     folder: RunFolder, those: list[object], questions: pl.DataFrame, left: pl.DataFrame, context: ReadContext
 ) -> None:
     """Give what a model and a strategy need before the first question: all questions, images on disk."""
+    _, options = task_of(folder.manifest())
     for one in those:
         if isinstance(one, NeedsAllQuestions):
             one.prepare(main(questions))
+        if isinstance(one, NeedsRows):
+            one.rows_are(folder.read(source_table(options) or "hands"))
+        if isinstance(one, ResizesImages) and hasattr(options, "resize"):
+            one.resize_by(options.resize)
         if isinstance(one, NeedsImages):
             ensure_images(folder, left["images"].explode().drop_nulls().unique().to_list(), context)
             one.images_at(image_root(folder, folder.manifest()))
