@@ -146,6 +146,7 @@ def test_every_turn_shows_what_the_turns_before_gave(ask, scenes):
     _, _, answers, _ = asked(ask, scenes, "pointing/edg?family=qwen3-vl", "sv-cot?turns=3")
     questions, _ = ask("pointing/edg?family=qwen3-vl")
     strategy = make_strategy(Spec.parse("sv-cot?turns=3"))
+    answers = tables.conform(answers, "answers")
     first = strategy.turn(0, questions, answers.clear())
     second = strategy.turn(1, questions, answers.filter(pl.col("turn") < 1).sort("question_id", "variant", "turn"))
     third = strategy.turn(2, second, answers.filter(pl.col("turn") < 2).sort("question_id", "variant", "turn"))

@@ -23,6 +23,7 @@ _WRITERS: Final = {
     "gestures": "handbench.reports.choices",
     "interactions": "handbench.reports.choices",
     "handpose": "handbench.reports.handpose",
+    "pointing": "handbench.reports.pointing",
 }
 
 
@@ -38,7 +39,7 @@ def write_report(folder: RunFolder, context: ReadContext | None = None, beside: 
         The report's path.
     """
     task, _ = task_of(folder.manifest())
-    module = import_module(_WRITERS.get(task.name, "handbench.reports.handvqa"))
+    module = import_module(_WRITERS.get(task.name.partition("/")[0], "handbench.reports.handvqa"))
     if not beside:
         return cast(Path, module.write(folder, context))
     if "beside" not in signature(module.write).parameters:

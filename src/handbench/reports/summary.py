@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from handbench.protocols import Task
-from handbench.reports import choices, safegesture_board, safegesture_tables
+from handbench.reports import choices, pointing_tables, safegesture_board, safegesture_tables
 from handbench.reports.findings import verdicts
 from handbench.reports.terminal import board
 
@@ -34,7 +34,42 @@ def summary(
         return _safety(lines, title), safegesture_board.sentences(own, models, options.cells)
     if task.name in ("gestures", "interactions"):
         return choices.board(scores, title), []
+    if task.name.partition("/")[0] == "pointing":
+        found = pointing_tables.Scores(scores.filter(pl.col("task").cast(pl.String) == "pointing"))
+        return _pointing(found, title), pointing_tables.sentences(found, options.speaks.frame)
     return board(scores, task.published(), dataset, title, ceiling), verdicts(scores)
+
+
+def _pointing(scores: pointing_tables.Scores, title: str) -> Table:
+    table = Table(
+        title=title,
+        caption="IoU at least τ, every target counted; 95 % intervals over images below. N-acc: negatives rejected.",
+        caption_justify="left",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("model", overflow="fold", width=17)
+    columns = [("P@0.3", "p_at_0.3"), ("P@0.5", "p_at_0.5"), ("P@0.7", "p_at_0.7"), ("mIoU", "mean_iou")]
+    columns += [("acc.", "accuracy"), ("N-acc", "n_acc")]
+    table.add_column("", width=7)
+    for heading, _ in columns:
+        table.add_column(heading, justify="right", no_wrap=True, width=8)
+    for model in scores.models:
+        for subtask in scores.subtasks:
+            numbers = [scores.number(model, subtask, metric) for _, metric in columns]
+            cells = [
+                "" if one.value is None else f"[bold]{one.text}[/bold]\n[dim]{_short(one)}[/dim]" for one in numbers
+            ]
+            name = f"[bold]{model}[/bold]" if subtask == scores.subtasks[0] else ""
+            table.add_row(name, pointing_tables.NAMES[subtask], *cells)
+    return table
+
+
+def _short(number: pointing_tables.Number) -> str:
+    return "" if number.low is None or number.high is None else f"{number.low:.2f}–{number.high:.2f}".replace("0.", ".")
 
 
 def _safety(lines: list[safegesture_tables.Line], title: str) -> Table:

@@ -263,6 +263,8 @@ def ensure_images(folder: RunFolder, images: list[str], context: ReadContext | N
 
 
 def _draw(folder: RunFolder, manifest: dict[str, Any], images: list[str], context: ReadContext | None) -> None:
+    if all((folder.images / image).exists() for image in images):
+        return  # arranging a rendered source anew may take longer than looking
     context = context or ReadContext()
     source = load_source(
         manifest["asked"]["data"],
