@@ -41,6 +41,9 @@ SLICES: Final = {
     "box_size": "size of the target's box",
 }
 
+_ORDER: Final = "none slight moderate severe small medium large"
+"""Values that have an order of their own; others are sorted by name."""
+
 
 @dataclass(frozen=True)
 class Number:
@@ -255,7 +258,9 @@ def slices(scores: Scores) -> list[Table]:
         parts = [
             (name, value)
             for name in SLICES
-            for value in mine.filter(pl.col("slice") == name)["slice_value"].unique(maintain_order=True)
+            for value in sorted(
+                set(mine.filter(pl.col("slice") == name)["slice_value"]), key=lambda value: (_ORDER.find(value), value)
+            )
         ]
         if not parts:
             continue
