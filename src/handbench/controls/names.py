@@ -12,12 +12,13 @@ CONTROLS: Final = {
     "rotations": "the options in every rotated order",
     "mirror": "the image mirrored: left and right change places, nothing else does",
     "masked": "the hand covered",
+    "armless": "the forearm covered, the hand left",
     "blank": "a grey image of the same size: what is answered unseen",
     "wording": "the question in other words",
 }
 """What each control changes."""
 
-IMAGE_CONTROLS: Final = ("mirror", "masked", "blank")
+IMAGE_CONTROLS: Final = ("mirror", "masked", "armless", "blank")
 """Controls that show another image."""
 
 _MARK: Final = ";control="

@@ -72,7 +72,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     assert isinstance(options, PointingOptions)
     questions, readings = folder.read("questions"), folder.read("readings")
     main = ~pl.col("variant").cast(pl.String).str.contains(";control=")
-    scores = tables.Scores(folder.read("scores").filter(pl.col("task").cast(pl.String) == "pointing"))
+    scores = tables.Scores(folder.read("scores").filter(pl.col("slice").cast(pl.String) != "control"))
     published = task.published()
     scenes = folder.read("scenes")
     boards = [
@@ -124,5 +124,4 @@ def _shares(column: pl.Series) -> list[tuple[str, int, str]]:
 
 def _controls(scores: pl.DataFrame) -> list[dict[str, Any]]:
     """The scores of controls, as they stand in the table."""
-    rows = scores.filter(pl.col("task").cast(pl.String) != "pointing")
-    return rows.filter(pl.col("slice").cast(pl.String) == "control").to_dicts() if rows.height else []
+    return scores.filter(pl.col("slice").cast(pl.String) == "control").to_dicts()

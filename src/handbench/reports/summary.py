@@ -35,7 +35,7 @@ def summary(
     if task.name in ("gestures", "interactions"):
         return choices.board(scores, title), []
     if task.name.partition("/")[0] == "pointing":
-        found = pointing_tables.Scores(scores.filter(pl.col("task").cast(pl.String) == "pointing"))
+        found = pointing_tables.Scores(scores.filter(pl.col("slice").cast(pl.String) != "control"))
         return _pointing(found, title), pointing_tables.sentences(found, options.speaks.frame)
     return board(scores, task.published(), dataset, title, ceiling), verdicts(scores)
 

@@ -13,7 +13,7 @@ import polars as pl
 from handbench import tables
 from handbench.controls import images as control_images
 from handbench.controls import names as control_names
-from handbench.controls.images import boxes_of, control_path, is_control
+from handbench.controls.images import arms_of, boxes_of, control_path, is_control, padded
 from handbench.errors import HandbenchError
 from handbench.protocols import VariesQuestions
 from handbench.runs.folder import RunFolder
@@ -74,7 +74,7 @@ def _vary(
     if name in own and isinstance(task, VariesQuestions):
         varied, missing = task.vary(part, name, options, source)
         counts.update({f"{name}: {reason}": count for reason, count in missing.items()})
-    elif name in ("masked", "blank"):  # another image and nothing else: no task needs to know
+    elif name in ("masked", "armless", "blank"):  # another image and nothing else: no task needs to know
         varied = part.with_columns(control_names.tagged(pl.col("variant"), name).alias("variant"))
     else:
         has = ", ".join((*own, *(other for other in ("masked", "blank") if other not in own)))
@@ -118,16 +118,17 @@ def plan(questions: pl.DataFrame, source: pl.DataFrame | None) -> pl.DataFrame:
 
 def _plan(varied: pl.DataFrame, main: pl.DataFrame, name: str, source: pl.DataFrame | None) -> pl.DataFrame:
     """``question_id, variant, control, image, source, box`` for every image of rows of one control."""
+    key = "scene_id" if source is not None and "scene_id" in source.columns else "hand_id"
     shown = (
-        varied.select("question_id", "variant", "hand_id")
+        varied.select("question_id", "variant", key)
         .join(main.select("question_id", "images").unique("question_id"), on="question_id", maintain_order="left")
         .explode("images")
         .rename({"images": "source"})
         .drop_nulls("source")
     )
     box = pl.lit(None, pl.List(pl.Float64)).alias("box")
-    if name == "masked":
-        shown = shown.join(_boxes(source), on="hand_id", how="left", maintain_order="left")
+    if name in ("masked", "armless"):
+        shown = shown.join(_regions(source, name), on=key, how="left", maintain_order="left")
         if shown["box"].null_count():
             row = shown.filter(pl.col("box").is_null()).row(0, named=True)
             raise HandbenchError(f"controls: masked: {row['source']}: where the hand is is not known (no joints_px)")
@@ -138,6 +139,21 @@ def _plan(varied: pl.DataFrame, main: pl.DataFrame, name: str, source: pl.DataFr
     named = distinct.with_columns(pl.Series("image", paths, dtype=pl.String), pl.lit(name).alias("control"))
     joined = shown.join(named, on=["source", "box"], how="left", nulls_equal=True, maintain_order="left")
     return joined.select("question_id", "variant", "control", "image", "source", "box")
+
+
+def _regions(source: pl.DataFrame | None, name: str) -> pl.DataFrame:
+    """What is covered of each row of the source: the hand, or the forearm."""
+    if source is None or "scene_id" not in source.columns:
+        if name == "armless":
+            raise HandbenchError("controls: armless: needs scenes with the box of a hand, which this source has not")
+        return _boxes(source)
+    hands = source["hand_box"].to_numpy().reshape(-1, 4)
+    if name == "masked":
+        found = padded(hands)
+    else:
+        joints = [np.full((21, 2), np.nan) if one is None else np.array(one) for one in source["hand_px"].to_list()]
+        found = arms_of(hands, np.array(joints).reshape(-1, 21, 2))
+    return source.select("scene_id").with_columns(pl.Series("box", found.tolist(), dtype=pl.List(pl.Float64)))
 
 
 def _boxes(source: pl.DataFrame | None) -> pl.DataFrame:

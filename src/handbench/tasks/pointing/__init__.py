@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from handbench.protocols import task
-from handbench.tasks.pointing import baselines, describe, questions, reading, scoring
+from handbench.tasks.pointing import baselines, controls, describe, questions, reading, scoring
 from handbench.tasks.pointing.options import SUBTASKS, PointingOptions
 
 
@@ -22,6 +22,7 @@ class Pointing:
 
     options = PointingOptions
     reads_turns = True
+    controls = ("mirror",)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -29,6 +30,12 @@ class Pointing:
     def ask(self, scenes: pl.DataFrame, options: PointingOptions) -> tuple[pl.DataFrame, dict[str, int]]:
         """See :func:`handbench.tasks.pointing.questions.ask`."""
         return questions.ask(scenes, options)
+
+    def vary(
+        self, questions: pl.DataFrame, control: str, options: PointingOptions, source: pl.DataFrame | None
+    ) -> tuple[pl.DataFrame, dict[str, int]]:
+        """See :func:`handbench.tasks.pointing.controls.vary`."""
+        return controls.vary(questions, control, options, source)
 
     def read(self, questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         """See :func:`handbench.tasks.pointing.reading.read`."""

@@ -15,12 +15,14 @@ from handbench.protocols import Model, model
 from handbench.replies.name import NOTHING
 from handbench.specs import Options, Spec
 from handbench.stats.boxes import angle_to, ray_meets_boxes
+from handbench.tasks.pointing.controls import is_mirrored, mirror_scene
 from handbench.tasks.pointing.options import speaks_of
 
 Floats = NDArray[np.float64]
 
 _KNUCKLE, _TIP = 5, 8
 _SLAB: Final = 500
+_INSIDE: Final = 0.3
 WIDEST: Final = 30.0
 """Degrees off the ray beyond which a thing is not pointed at."""
 
@@ -117,6 +119,7 @@ class SceneModel:
         scene = self._scenes.get(row["scene_id"])
         if scene is None:
             raise HandbenchError(f"{self.name}: {row['question_id']}: its scene is not among the run's scenes")
+        scene = mirror_scene(scene) if is_mirrored(row) else scene
         joints = None if scene["hand_px"] is None or self.keypoints == "box" else np.array(scene["hand_px"])
         return self._say(row, scene, joints)
 
@@ -179,12 +182,15 @@ def answer_from_poses(questions: pl.DataFrame, poses: pl.DataFrame, scenes: pl.D
     Returns:
         The ``answers`` table.  Where no hand was found in the box, the nearest thing to it is said.
     """
-    found = _fitting(poses, scenes)
     known = {row["scene_id"]: row for row in scenes.iter_rows(named=True)}
+    found: dict[str, list[Floats]] = {}
+    for image, points in poses.filter(pl.col("hand") >= 0).select("image", "keypoints_px").iter_rows():
+        if points is not None:
+            found.setdefault(image, []).append(np.array(points))
     replies = []
     for row in questions.iter_rows(named=True):
-        scene = known[row["scene_id"]]
-        joints = found.get(scene["image"])
+        scene = mirror_scene(known[row["scene_id"]]) if is_mirrored(row) else known[row["scene_id"]]
+        joints = _fitting(found.get(row["images"][0], []), np.array(scene["hand_box"]))
         size = (int(scene["width"]), int(scene["height"]))
         boxes = np.array(scene["candidate_boxes"], np.float64).reshape(-1, 4)
         ray = None if joints is None else finger_ray(joints)
@@ -193,20 +199,11 @@ def answer_from_poses(questions: pl.DataFrame, poses: pl.DataFrame, scenes: pl.D
     return as_answers(questions, replies, name) if questions.height else tables.empty("answers")
 
 
-def _fitting(poses: pl.DataFrame, scenes: pl.DataFrame) -> dict[str, Floats]:
-    """Keypoints of the hand that was pointed with, by image."""
-    hands = {
-        row["image"]: np.array(row["hand_box"]) for row in scenes.select("image", "hand_box").iter_rows(named=True)
-    }
-    best: dict[str, tuple[float, Floats]] = {}
-    for image, points in poses.filter(pl.col("hand") >= 0).select("image", "keypoints_px").iter_rows():
-        if image not in hands or points is None:
-            continue
-        joints, box = np.array(points), hands[image]
-        inside = float(((joints >= box[:2]) & (joints <= box[2:])).all(axis=1).mean())
-        if inside > max(0.3, best.get(image, (0.0, joints))[0]):
-            best[image] = inside, joints
-    return {image: joints for image, (_, joints) in best.items()}
+def _fitting(hands: list[Floats], box: Floats) -> Floats | None:
+    """Of the hands found in an image, the one with the most joints in the box; None where none has a third of them."""
+    inside = [float(((joints >= box[:2]) & (joints <= box[2:])).all(axis=1).mean()) for joints in hands]
+    best = int(np.argmax(inside)) if inside else -1
+    return hands[best] if best >= 0 and inside[best] > _INSIDE else None
 
 
 @model("geometry")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
@@ -23,7 +24,7 @@ KEY: Final = ["question_id", "variant"]
 RIGHT: Final = 0.5
 """A box whose IoU is at least this counts as ``correct``."""
 
-_NEEDED: Final = ("kind", "image_size", "hand_box", "truth_box", "truth_text")
+_NEEDED: Final = ("kind", "image_size", "hand_box", "truth_box", "truth_text", "options")
 _CONFIDENCE = re.compile(
     r"[\"']?(?:confidence|score)[\"']?\s*[:=]\s*[\"']?(0?\.\d{1,40}|0|1(?:\.0{0,40})?)(?![\d.])", re.IGNORECASE
 )
@@ -73,7 +74,33 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         chain = chains.setdefault(model, told_by(model)) if model not in chains else chains[model]
         found.append(_read(said, speaks, chain))
         last.append(said[-1])
-    return _table(order, found, last)
+    return _table(order, found, last, _labels(found, last, families))
+
+
+def _labels(found: list[_Read], last: list[dict[str, Any]], families: dict[str, Family]) -> list[str | None]:
+    """What each answer points out, by the candidate's place in the scene, so that controls can be compared."""
+    known: dict[tuple[Any, ...], NDArray[np.float64]] = {}
+    labels: list[str | None] = []
+    for one, row in zip(found, last, strict=True):
+        if str(row["kind"]) == "text":
+            labels.append(one.text)
+        elif one.box is None:
+            labels.append(NOTHING if one.status is BoxStatus.REJECTED else None)
+        else:
+            speaks, size = families[str(row["variant"])], tuple(row["image_size"])
+            key = (str(row["variant"]), size, tuple(row["options"]))
+            boxes = known.setdefault(key, _candidates(row["options"], speaks, size)) if key not in known else known[key]
+            overlap = iou(np.array(one.box), boxes)
+            best = int(overlap.argmax()) if len(overlap) else -1
+            labels.append(f"candidate {best + 1}" if best >= 0 and overlap[best] >= RIGHT else "elsewhere")
+    return labels
+
+
+def _candidates(options: list[str], speaks: Family, size: Size) -> NDArray[np.float64]:
+    """(T, 4) boxes of the candidates, from the replies that would say them."""
+    lies = speaks.placement(size)
+    read = [read_box(option, speaks.frame, size, lies, layout=speaks.layout).box for option in options]
+    return np.array([box for box in read if box is not None], np.float64).reshape(-1, 4)
 
 
 def placement(row: dict[str, Any], speaks: Family) -> tuple[Size, Placement]:
@@ -112,7 +139,9 @@ def _chained(said: list[dict[str, Any]], speaks: Family, chain: SpatialChain, si
     return _Read(made.status, f"{chain.name.partition('?')[0]}: {made.rule}", None, made.box, None, made.confidence)
 
 
-def _table(order: pl.DataFrame, found: list[_Read], last: list[dict[str, Any]]) -> pl.DataFrame:
+def _table(
+    order: pl.DataFrame, found: list[_Read], last: list[dict[str, Any]], labels: list[str | None]
+) -> pl.DataFrame:
     nothing = [float("nan")] * 4
     boxes = np.array([one.box or nothing for one in found]).reshape(-1, 4)
     truths = np.array([row["truth_box"] or nothing for row in last]).reshape(-1, 4)
@@ -135,6 +164,7 @@ def _table(order: pl.DataFrame, found: list[_Read], last: list[dict[str, Any]]) 
         "rule": pl.Series([one.rule for one in found], dtype=pl.String),
         "span_start": pl.Series([span[0] for span in spans], dtype=pl.Int32),
         "span_end": pl.Series([span[1] for span in spans], dtype=pl.Int32),
+        "label": pl.Series(labels, dtype=pl.String),
         "correct": pl.Series(correct, dtype=pl.Boolean),
         "box": pl.Series([None if one.box is None else list(one.box) for one in found], dtype=tables.BOX),
         "written": pl.Series([None if one.written is None else list(one.written) for one in found], dtype=tables.BOX),
