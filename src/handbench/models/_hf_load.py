@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -52,12 +53,26 @@ class Loaded:
         return {
             "architecture": type(self.model).__name__,
             "dtype": str(self.model.dtype).removeprefix("torch."),
+            "parameters": sum(int(weight.numel()) for weight in self.model.parameters()),
+            **peak_memory(),
             "processor": type(self.processor).__name__,
             "image_processor": type(self.processor.image_processor).__name__,
             "identity": {"chat template": sha256(template.encode()).hexdigest()[:16], "weights": self.weights},
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         }
+
+
+def peak_memory() -> dict[str, Any]:
+    """The most memory held so far, bytes: of the graphics card where there is one, else of the whole process."""
+    import torch
+
+    if torch.cuda.is_available():
+        return {"peak_memory": int(torch.cuda.max_memory_allocated()), "peak_memory_of": "GPU"}
+    import resource  # not on Windows
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {"peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, "peak_memory_of": "process"}
 
 
 def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:

@@ -303,7 +303,7 @@ def sentences(scores: Scores, declared: Frame) -> list[str]:
     for subtask in filter(scores.has, ("edg", "pog")):
         ranked = sorted(scores.models, key=lambda name: -(scores.number(name, subtask, "p_at_0.5").value or 0))
         best = scores.number(ranked[0], subtask, "p_at_0.5")
-        if best.value is not None:
+        if best.value and len(ranked) > 1:
             lines.append(f"{NAMES[subtask]}: {ranked[0]} is right most often, P@0.5 {best.text} {best.interval}.")
     for model in scores.models:
         for subtask in filter(scores.has, GROUNDING):
