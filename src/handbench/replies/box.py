@@ -166,14 +166,14 @@ class _Meant:
 
     def choose(self, known: list[tuple[Mention, Context]]) -> BoxReading:
         """The one box among those that are not the hand's and not denied."""
-        best = max(context.role for _, context in known)
         # What is only listed beside a box ("A or B") is said as firmly as that box.
         statements: list[list[tuple[Mention, Context]]] = []
         for mention, context in known:
-            if statements and context.joined and context.role <= statements[-1][0][1].role:
+            if statements and context.joined and context.role in (Role.PLAIN, statements[-1][0][1].role):
                 statements[-1].append((mention, context))
             else:
                 statements.append([(mention, context)])
+        best = max(part[0][1].role for part in statements)
         firm = [part for part in statements if part[0][1].role is best]
         if best in (Role.FINAL, Role.DRAFT):
             firm = firm[-1:] if best is Role.FINAL and not self._one_list(firm) else firm

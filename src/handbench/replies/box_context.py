@@ -92,6 +92,7 @@ _JOINS = re.compile(
     re.IGNORECASE,
 )
 
+_ANNOUNCED = re.compile(r":\s*\n\s*")
 _KEY_BEFORE = re.compile(r"[\"']?([A-Za-z_][\w .-]{0,40}?)[\"']?\s*[:=]\s*[\"'\[({\s]*\Z")
 _LABEL = re.compile(
     r"[\"']?(?:label|name|category|class|type|object|role|description|desc|text)[\"']?\s*:\s*[\"']([^\"'\n]{0,80})[\"']",
@@ -152,6 +153,7 @@ def _context(
     keys, inside = _keys(text, mention)
     if inside is not None:
         before = before.rsplit("}", 1)[-1]  # what another object says of itself is no word of this one
+    before = _ANNOUNCED.sub(": ", before)
     start, end = inside if inside is not None else (mention.start, mention.end)
     sentence = before[max(before.rfind("\n"), before.rfind(". ") + 1, 0) :]
     around = sentence + " " + (text[start:end] if inside is not None else after[:60].split("\n")[0])

@@ -438,7 +438,9 @@ def _corners(text: str, pairs: list[_Pair]) -> Iterator[Mention]:
 def _size_after(text: str, end: int) -> tuple[_Value, _Value, int] | None:
     """A width and a height told within a few words, both or neither."""
     ahead = text[end : end + 90]
-    stop = re.search(r"\n\s*\n|\.\s+[A-Z]|[\[({]\s*[\d.-]+\s*,", ahead)
+    stop = re.search(
+        r"\n\s*\n|\.\s+(?!(?:[Ww]idth|[Hh]eight|[Ss]ize|[Ii]ts|[Ww]ith)\b)[A-Z]|[\[({]\s*[\d.-]+\s*,", ahead
+    )
     ahead = ahead[: stop.start()] if stop else ahead
     by = _BY.search(ahead)
     if by is not None and re.search(

@@ -10,9 +10,10 @@ _THINGS = r"(?:objects?|targets?|items?|things?|referents?|match(?:es)?|candidat
 _NEVER = (
     r"(?!other|doubt|need|longer|further|way|idea|problem|image|picture|photo|information|answer|additional|more\b)"
 )
-_NULL = r"(?:null|none|nil|nan|n/a|[\"'](?:none|null|nil|n/a|nothing|no|no (?:object|target|box)|not found|reject(?:ed)?|-|)[\"']|\[\s*(?:null|none|[\"']{2})?\s*(?:,\s*(?:null|none)\s*)*\]|\{\s*\})"
+_NULL = r"(?:null|none|nil|n/a|[\"'](?:none|null|nil|n/a|nothing|no|no (?:object|target|box)|not found|reject(?:ed)?|-|)[\"']|\[\s*(?:null|none|[\"']{2})?\s*(?:,\s*(?:null|none)\s*)*\]|\{\s*\})"
 NULL_BOX = re.compile(
-    rf"[\"']?(?:b?box(?:es)?\w*|bbox\w*|bounding[_ ]?box\w*|coord\w*|target\w*|referent|answer|object|result|output|location|prediction)[\"']?\s*[:=]\s*[\[(]?\s*{_NULL}\s*(?=[,}}\])\n]|\Z)",
+    rf"[\"']?(?:b?box(?:es)?\w*|bbox\w*|bounding[_ ]?box\w*|coord\w*|target\w*|referent|answer|object|result|output|location|prediction)[\"']?\s*[:=]\s*[\[(]?\s*{_NULL}\s*(?=[,}}\])\n]|\Z)"
+    r"|[\"']b?box\w*[\"']\s*:\s*false\b",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
@@ -23,11 +24,11 @@ _WHOLE = re.compile(
 )
 _SAYS = re.compile(
     rf"\bno {_NEVER}(?:\w+ ){{0,3}}?{_THINGS}\b(?! (?:can be ruled|other))"
-    r"|\bnone of (?:the|these|them)\b|\bnothing\b(?:\W+\w+){0,6}?\W+(?:point\w*|target\w*|ray|there|match\w*|refer\w*|indicat\w*|locat\w*|path|line|direction|here|fit\w*|detect\w*|found|visible|present|box)\b"
+    r"|\bnone of (?:the|these|them)\b|\bnothing (?:is|lies|stands|sits)\b|\bnothing\b(?:\W+\w+){0,6}?\W+(?:point\w*|target\w*|ray|there|match\w*|refer\w*|indicat\w*|locat\w*|path|line|direction|here|fit\w*|detect\w*|found|visible|present|box)\b"
     r"|\b(?:at|to|into|towards?|on) (?:nothing|empty|blank|thin air|the air|the void|no)\b"
-    r"|(?:not|n't|never) (?:\w+ ){0,2}?point(?:ing|ed)? (?:(?:directly|clearly|really) )?(?:at|to|towards?) (?:any|a |an |one|some|the|what)"
+    r"|(?:not|n't|never) (?:\w+ ){0,2}?(?:point(?:ing|ed)?|aim(?:ing|ed)?|directed) (?:(?:directly|clearly|really) )?(?:at|to|towards?) (?:any|a |an |one|some|the|what)"
     r"|\b(?:hand|finger|it|person|user)(?: \w+)? (?:is not|isn't|does not|doesn't|is never) (?:actually |really |clearly |currently )?point(?:ing)?\b|\bnot pointing\b"
-    r"|(?:cannot|can't|can not|could not|couldn't|unable to|don't|do not|did not|didn't|not able to|failed to) (?:\w+ ){0,2}?(?:find|see|detect|locate|identify|spot|match) (?:any|anything|such|an? (?:object|target|match|suitable|matching|valid))\b"
+    r"|(?:cannot|can't|can not|could not|couldn't|unable to|don't|do not|did not|didn't|not able to|failed to) (?:\w+ ){0,2}?(?:find|see|detect|locate|identify|spot|match) (?:any(?! (?:images?|pictures?|photos?))|anything|such|an? (?:object|target|match|suitable|matching|valid))\b"
     rf"|\b(?:target|referent|object|it|thing|item) (?:\w+ )?(?:is|was|does|are|cannot be|could not be|can't be)(?: not|n't)? ?(?:absent|missing|present|exist|in the (?:image|picture|scene)|visible in|found|there|located|detected)\b(?<!(?<!not )(?<!n't )(?<!cannot be )(?<!could not be )present)(?<!is in the image)(?<!is in the picture)(?<!is in the scene)(?<!is there)(?<!is located)(?<!is found)(?<!is visible in)(?<!was found)(?<!was detected)(?<!is detected)(?<!was located)"
     r"|\bthere(?:'s| is| are| isn't| aren't| is not| are not)(?: \w+)? (?:no|any|nothing|none)\b(?: (?!other|doubt|need|image|picture|photo|ambiguity|more)\w+){1,5} (?:in (?:the|this)|on (?:the|its)|along|being|that|here|present|visible|at (?:the|that)|pointed|to be)\b"
     r"|(?:does not|doesn't|do not|don't|did not|didn't|never) (?:\w+ ){0,2}?(?:meet|hit|intersect|reach|cross|touch|lead to|land on|correspond to|match|fall on|indicate|select)s? (?:any|anything|an? (?:object|target|thing|item))\b"
@@ -48,7 +49,7 @@ _HYPOTHETICAL = re.compile(
 
 
 _REFUSES = re.compile(
-    r"\bno access to\b|\bunable to (?:locate|view|process|access)\b|\b(?:image|picture|photo)\b.{0,20}\b(?:did not|didn't|failed to) load\b",
+    r"\b(?:guidelines?|polic(?:y|ies)|rules) (?:do|does|would)(?:n't| not) (?:allow|permit)|\bi (?:won't|will not|cannot|can't|refuse to) (?:draw|mark|box|locate|provide|give|label|locali[sz]e)\b|\bno access to\b|\bunable to (?:locate|view|process|access)\b|\b(?:image|picture|photo)\b.{0,20}\b(?:did not|didn't|failed to) load\b",
     re.IGNORECASE,
 )
 
