@@ -125,6 +125,15 @@ def test_a_hand_without_two_neighbours_is_a_phantom():
     assert done.hands.frame.tolist() == [40, 41, 42]
 
 
+def test_a_fast_hand_is_no_phantom_and_one_that_jumps_is():
+    """A hand 92 px large moves 80 px per frame, so that boxes 70 px wide never meet; another is alone 400 px away."""
+    points = [moved(80 * t) for t in range(5)]
+    done = clean(hands(range(5), points=points), frames([0] * 12), STAGES["phantoms"])
+    assert len(done.hands) == 5
+    jumped = clean(hands([4, 5, 6, 7], points=[SHAPE, SHAPE, SHAPE, moved(400)]), frames([0] * 12), STAGES["phantoms"])
+    assert jumped.hands.frame.tolist() == [4, 5, 6]
+
+
 def test_a_single_photo_cannot_ask_for_neighbours():
     done = clean(hands([0, 1]), frames([0, 1]), STAGES["both"])
     assert len(done.hands) == 2

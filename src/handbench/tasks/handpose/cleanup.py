@@ -36,7 +36,8 @@ class Cleanup:
         overlap_center: farthest distance of their centres over the larger box's diagonal (paper).
         window: frames around and with a frame that speak for it (paper).
         phantom_neighbours: a hand with fewer hands of its label in the window is a phantom (ours).
-        phantom_iou: least IoU of such a neighbour (ours).
+        phantom_iou: least IoU of such a neighbour (ours); a neighbour that the hand could have come from counts, too.
+        phantom_motion: hand sizes per frame that a hand may have moved from such a neighbour (ours).
         gap_neighbours: hands of the label that must be in the window of a missing frame, some before and some after
             it (paper).
         gap_longest: longest gap that is filled, in frames (paper).
@@ -54,6 +55,7 @@ class Cleanup:
     window: int = 7
     phantom_neighbours: int = 2
     phantom_iou: float = 0.1
+    phantom_motion: float = 1.0
     gap_neighbours: int = 4
     gap_longest: int = 3
     gap_motion: float = 0.5
@@ -185,12 +187,17 @@ def _steps(window: int) -> list[int]:
 
 
 def _phantoms(hands: Hands, frames: Frames, how: Cleanup) -> Bools:
-    """(N,) hands with too few neighbours of their label that overlap them; a short video asks for fewer."""
+    """(N,) hands with too few neighbours of their label that overlap them or are within reach.
+
+    Overlap alone would take fast hands for phantoms.  A short video asks for fewer neighbours.
+    """
     boxes, keys = _boxes(hands, frames), _keys(hands, frames)
     support = np.zeros(len(hands), np.int64)
     for step in _steps(how.window):
         mine, other = _same_label_pairs(keys, hands.side, step)
-        near = paired_iou(boxes[mine], boxes[other]) >= how.phantom_iou
+        gap = np.hypot(*((boxes[mine, :2] + boxes[mine, 2:] - boxes[other, :2] - boxes[other, 2:]) / 2).T)
+        reach = how.phantom_motion * abs(step) * np.maximum(longer_side(boxes[mine]), longer_side(boxes[other]))
+        near = (paired_iou(boxes[mine], boxes[other]) >= how.phantom_iou) | (gap <= reach)
         support[np.unique(mine[near])] += 1
     there = _frames_in_window(frames, how.window)[hands.frame]
     return np.asarray(support < np.minimum(how.phantom_neighbours, there))
