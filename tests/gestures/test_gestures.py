@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 from handbench import api, tables
 from handbench.errors import HandbenchError
@@ -135,3 +138,27 @@ def test_a_bad_file_of_descriptions_is_named(tmp_path):
     path.write_text('[fist]\ngroup = "a"\nshape = "b"\n')
     with pytest.raises(HandbenchError, match=r"\[fist\]: expected the texts group, shape, meaning"):
         load(str(path))
+
+
+def test_hagrid_end_to_end_with_every_class_and_a_sample_of_all(tmp_path):
+    """The owner's layout: a file of annotations and a folder of images for each class."""
+    place = tmp_path / "data" / "annotations" / "test"
+    place.mkdir(parents=True)
+    for label in TABLE_14:
+        (tmp_path / "data" / label).mkdir()
+        entries = {}
+        for number in range(3):
+            Image.new("RGB", (24, 24), (number * 60, 90, 120)).save(tmp_path / "data" / label / f"{label}-{number}.jpg")
+            entries[f"{label}-{number}"] = {"labels": [label], "user_id": f"u{number}", "bboxes": []}
+        (place / f"{label}.json").write_text(json.dumps(entries))
+    spec = f"hagrid:{tmp_path / 'data'}?gestures=all&total=60"
+    made = api.run("gestures", spec, ["chance", "prior", "oracle"], tmp_path / "run", workers=1)
+    asked = made.table("questions")
+    assert asked.height == 60
+    assert set(asked["about_gesture"]) <= set(TABLE_14)
+    row = made.scores.filter(pl.col("slice") == "all", pl.col("metric") == "accuracy", pl.col("model") == "oracle")
+    assert row.select("value", "n", "clusters").row(0) == (1.0, 60, 3)  # three people
+    again = api.ask("gestures", spec, tmp_path / "again", workers=1).table("questions")
+    assert again["question_id"].to_list() == asked["question_id"].to_list()
+    with pytest.raises(HandbenchError, match="93 images of these gestures, 94 wanted"):
+        api.ask("gestures", f"hagrid:{tmp_path / 'data'}?gestures=all&total=94", tmp_path / "more", workers=1)

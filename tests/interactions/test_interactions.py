@@ -83,3 +83,38 @@ def test_multi_image_prompts_go_the_whole_way(tmp_path, monkeypatch):
     assert found["oracle"]["value"] == 1.0
     assert found["oracle"]["clusters"] == 4
     assert made.report.read_text().count("data:image/jpeg") == 16
+
+
+def test_h2o_end_to_end(tmp_path):
+    """The owner's layout: poses, images, a camera, and the list of actions."""
+    view = tmp_path / "data" / "subject4" / "h1" / "0" / "cam4"
+    (view / "hand_pose").mkdir(parents=True)
+    (view / "rgb").mkdir()
+    (view / "cam_intrinsics.txt").write_text("30 30 16 12 32 24")
+    for frame in range(24):
+        (view / "hand_pose" / f"{frame:06d}.txt").write_text(" ".join(["0"] * 128))
+        Image.new("RGB", (32, 24), (frame * 9, 80, 90)).save(view / "rgb" / f"{frame:06d}.png")
+    lists = tmp_path / "data" / "action_labels"
+    lists.mkdir()
+    rows = [f"{n + 1} subject4/h1/0 {action} {n * 6} {n * 6 + 5} 0 23" for n, action in enumerate((1, 16, 23, 33))]
+    heading = "id path action_label start_act end_act start_frame end_frame"
+    (lists / "action_test.txt").write_text("\n".join([heading, *rows]) + "\n")
+    made = api.run(
+        "interactions?answer=letter", f"h2o:{tmp_path / 'data'}", ["chance", "prior", "oracle"], tmp_path / "run",
+        workers=1, force=True,
+    )  # fmt: skip
+    asked = made.table("questions")
+    assert asked["truth_category"].to_list() == ["grab book", "place cappuccino", "pour milk", "read book"]
+    assert asked["images"].list.len().to_list() == [4] * 4
+    whole = made.scores.filter(pl.col("slice") == "all", pl.col("metric") == "accuracy", pl.col("model") == "oracle")
+    assert whole.select("value", "n", "clusters").row(0) == (1.0, 4, 4)
+
+
+def test_rendered_clips_end_to_end(tmp_path):
+    made = api.run(
+        "interactions?frames=2", "synth:clips?n=2&frames=60&size=64", ["prior", "oracle"], tmp_path, workers=1
+    )
+    asked = made.table("questions")
+    assert set(asked["truth_category"]) <= set(load("")["synth-clips"].names)
+    whole = made.scores.filter(pl.col("slice") == "all", pl.col("metric") == "accuracy", pl.col("model") == "oracle")
+    assert whole.select("value", "n").row(0) == (1.0, asked.height)

@@ -99,7 +99,7 @@ class Lessons:
             about = f" the {text.finger_name(a)} at the {text.joint_name(a)} joint"
         else:
             about = f" {text.noun(a)} and {text.noun(b)}"
-        said = text.sentence(descriptor, descriptor.asked_labels[rank], a, b)
+        said = text.sentence(descriptor.asked_labels[rank], a, b)
         asked = f"{KINDS[descriptor.name]}{about}?"
         return Turn(self.ids(asked), [*self.ids(said), self.end]), 1
 
@@ -109,7 +109,7 @@ class Lessons:
         descriptor = PAPER.descriptors[index]
         order = list(range(len(descriptor.asked_labels)))
         rng.shuffle(order)
-        sentences = [text.sentence(descriptor, label, a, b) for label in descriptor.asked_labels]
+        sentences = [text.sentence(label, a, b) for label in descriptor.asked_labels]
         shown = [sentences[place] for place in order]
         whole = text.prompt(shown, "left", "sentence")
         asked = whole.removeprefix("Look at the person's left hand in the image.")

@@ -13,12 +13,15 @@ from handbench.cli import (
     demo,
     demo_vlm,
     describing,
+    experiments,
     looking,
     papers,
     policies,
     posing,
     stages,
     studying,
+    swift,
+    tune,
 )
 from handbench.cli.app import app
 from handbench.errors import HandbenchError
@@ -60,6 +63,7 @@ __all__ = [
     "demo",
     "demo_vlm",
     "describing",
+    "experiments",
     "looking",
     "main",
     "papers",
@@ -67,4 +71,6 @@ __all__ = [
     "posing",
     "stages",
     "studying",
+    "swift",
+    "tune",
 ]

@@ -32,12 +32,13 @@ _SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 
 @dataset(NAME)
 def read(spec: Spec, context: ReadContext) -> Source:
-    """Read ``hagrid:PATH?n=100&seed=42&gestures=stop,fist&point=one&disjoint=yes``.
+    """Read ``hagrid:PATH?n=100&seed=42&gestures=stop,fist&point=one&disjoint=yes&total=33500``.
 
     Args:
         spec: the folder that holds ``annotations``; ``n`` images of each gesture are drawn from the sorted ids by
             ``seed`` (``n=0`` takes all); ``point=one`` declares that class as a stand-in where there is no ``point``;
-            ``disjoint=yes`` takes no person twice.
+            ``disjoint=yes`` takes no person twice; ``gestures=all`` takes every class that has annotations; ``total``
+            draws so many images from all classes together, by their shares, instead of ``n`` of each.
         context: split ``test`` (default), ``train`` or ``val``.
 
     Raises:
@@ -49,11 +50,17 @@ def read(spec: Spec, context: ReadContext) -> Source:
     gestures = tuple(filter(None, options.text("gestures", ",".join(GESTURES)).split(",")))
     stand_in = options.text("point", "point")
     disjoint = options.flag("disjoint")
+    total = options.integer("total", 0, least=0)
     options.done()
     split = context.split or "test"
     if split not in SPLITS:
         raise HandbenchError(f"{spec}: splits are {', '.join(SPLITS)}, not {split!r}")
     root = files.folder(spec)
+    if gestures == ("all",):
+        gestures = tuple(sorted(path.stem for path in (root / "annotations" / split).glob("*.json")))
+        if not gestures:
+            raise HandbenchError(f"{root / 'annotations' / split}: no annotations there; is the folder the right one?")
+    count = 0 if total else count
     skipped: dict[str, int] = {}
     notes = []
     taken: set[str] = set()
@@ -65,6 +72,10 @@ def read(spec: Spec, context: ReadContext) -> Source:
         known = _class(root, split, source_label, gesture, skipped)
         rows += [{**row, "gesture": gesture} for row in _drawn(known, count, seed, taken if disjoint else None, root)]
         context.progress(len(rows), count * len(gestures) or None, "drawing images")
+    if total:
+        if total > len(rows):
+            raise HandbenchError(f"{root}: {len(rows)} images of these gestures, {total} wanted; lower total=")
+        rows = random.Random(seed).sample(sorted(rows, key=lambda row: str(row["image"])), total)
     sizes = files.image_sizes(root, [row["image"] for row in rows])
     frame = pl.DataFrame(rows).with_columns(
         pl.lit(NAME).alias("dataset"),
