@@ -9,6 +9,7 @@ from pathlib import Path
 import test_arctic
 import test_assemblyhands
 import test_coco
+import test_coco_folders
 import test_dexycb
 import test_fpha
 import test_freihand
@@ -111,6 +112,13 @@ LAYOUTS = {
         None,
         "val.json",
         "000000000002.jpg",
+    ),
+    "panoptic": Layout(
+        lambda root: test_coco_folders.panoptic(root, without=None),
+        "panoptic:{root}",
+        "test",
+        "hand_labels/manual_test/photo3_l.json",
+        "hand_labels/manual_test/photo3_l.jpg",
     ),
     "hint": Layout(test_hint.write, "hint:{root}", "test", "TEST_newdays_img/b.json", "TEST_newdays_img/b.jpg"),
     "ge": Layout(

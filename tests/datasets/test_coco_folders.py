@@ -81,13 +81,14 @@ def test_what_is_missing_is_named(tmp_path, kind):
             read(kind, tmp_path)
 
 
-def panoptic(root, place="hand_labels/manual_test"):
+def panoptic(root, place="hand_labels/manual_test", without=2):
+    """Six photos of each side; one joint is not labelled on one of them."""
     for row in range(6):
         for side in ("left", "right"):
             name = f"photo{row}_{side[0]}"
             points = POINTS[side][row].copy()
             points[:, 2] = 1
-            points[3] = 0 if row == 2 else points[3]
+            points[3] = 0 if row == without else points[3]
             content = {"hand_pts": points, "hand_box_center": [1, 2], "is_left": int(side == "left")}
             dump(root / place / f"{name}.json", content)
             picture(root / place / f"{name}.jpg", *SIZE)
@@ -125,6 +126,7 @@ def test_panoptic_by_mmposes_file(tmp_path):
         ({"hand_pts": [[1, 2, 1]] * 21}, "is_left of 0 or 1"),
         ({"hand_pts": [[float("nan"), 2, 1]] * 21, "is_left": 0}, "finite"),
         ([], "expected hand_pts"),
+        ({"hand_pts": [[10**400, 2, 1]] * 21, "is_left": 0}, "expected hand_pts"),
     ],
 )
 def test_bad_input_of_panoptic_is_one_clear_line(tmp_path, content, message):

@@ -194,6 +194,7 @@ def test_what_the_released_protocol_needs(tmp_path, mano):
     [
         ({"pose": [0] * 47, "shape": [0] * 10, "trans": [0] * 3}, "capture 1, frame 3, right: expected pose of 48"),
         ({"pose": [0] * 48, "shape": [0] * 10}, "capture 1, frame 3, right: expected pose of 48"),
+        ({"pose": [10**400] * 48, "shape": [0] * 10, "trans": [0] * 3}, "expected pose of 48"),
         ({"pose": ["x"] * 48, "shape": [0] * 10, "trans": [0] * 3}, "expected pose of 48"),
         ({"pose": [float("nan")] * 48, "shape": [0] * 10, "trans": [0] * 3}, "frame 3, right: not a finite number"),
     ],

@@ -72,7 +72,7 @@ def read_fitted(path: Path) -> Fitted:
                     keys.append((str(capture), int(frame), side))
                     rows.append(numbers)
         values = np.array(rows, np.float64).reshape(-1, 61)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         raise HandbenchError(f"{path}: {place}: expected pose of 48, shape of 10 and trans of 3 numbers") from None
     bad = ~np.isfinite(values).all(axis=1)
     if bad.any():

@@ -101,7 +101,7 @@ def _hand(path: Path) -> tuple[str, Floats]:
     try:
         points = np.asarray(content["hand_pts"], np.float64).reshape(21, 3)
         left = float(content["is_left"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         points, left = np.full((21, 3), np.nan), np.nan
     if not np.isfinite(points).all() or left not in (0, 1):
         raise HandbenchError(f"{path}: expected hand_pts of 21 x 3 finite numbers, and is_left of 0 or 1")
