@@ -12,6 +12,7 @@ import polars as pl
 from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.protocols import Progress, ReadContext, no_progress
+from handbench.reports import description
 from handbench.reports.html import write_report
 from handbench.runs import answering, asking, posebench, scoring
 from handbench.runs.asking import Shard
@@ -275,6 +276,27 @@ def _run_poses(
     return Run(folder)
 
 
+def describe(
+    targets: str | Path | Sequence[str | Path],
+    *,
+    against: str | None = None,
+    noise: str | None = None,
+    task: str = "handvqa",
+    **how: Unpack[Reading],
+) -> dict[str, pl.DataFrame]:
+    """What is in the questions of runs or sources, as tables by name.
+
+    Args:
+        targets: a run's folder or a source such as ``ge:PATH``, or several that count together.
+        against: ``paper``: counts beside those that the task's paper prints.
+        noise: the truth's ceiling at a mean 3D joint error such as ``3mm``, or ``published``; kept with a run.
+        task: the task that the questions of a source are of.
+        how: how a source is read, see :class:`handbench.runs.reading.Reading`.
+    """
+    named = [str(target) for target in ([targets] if isinstance(targets, str | Path) else targets)]
+    return description.describe(named, against=against, noise=noise, task=task, context=context_of(how, None))
+
+
 def merge(shards: Sequence[str | Path], out: str | Path) -> Run:
     """Lay the questions of shards end to end: the same files as if they had been made in one.
 
@@ -323,4 +345,4 @@ def merge(shards: Sequence[str | Path], out: str | Path) -> Run:
     return Run(folder)
 
 
-__all__ = ["Run", "answer", "ask", "default_folder", "estimate", "merge", "report", "run", "score"]
+__all__ = ["Run", "answer", "ask", "default_folder", "describe", "estimate", "merge", "report", "run", "score"]

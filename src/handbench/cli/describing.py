@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from handbench.cli.app import app
-from handbench.cli.options import Force, Json, Mano, Protocol, Split
+from handbench.cli.options import Cache, Force, Json, KeepGoing, Mano, NoCache, Protocol, Split, cache_folder
+from handbench.cli.progress import progress_bar
 
 
 @app.command()
@@ -31,16 +32,31 @@ def describe(
     split: Split = None,
     protocol: Protocol = "paper",
     force: Force = False,
+    keep_going: KeepGoing = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     mano: Mano = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
     """What is in the questions: counts per descriptor and label, and the terms of the options."""
-    from handbench.protocols import ReadContext
+    from handbench import api
     from handbench.reports import description
 
-    context = ReadContext(split, protocol, force=force, mano=mano)
-    found = description.describe(targets, against=against, noise=noise, task=task, context=context)
+    with progress_bar(as_json) as tell:
+        found = api.describe(
+            targets,
+            against=against,
+            noise=noise,
+            task=task,
+            split=split,
+            protocol=protocol,
+            force=force,
+            keep_going=keep_going,
+            cache=cache_folder(cache, no_cache),
+            mano=mano,
+            progress=tell,
+        )
     if as_json:
         print(json.dumps({name: frame.to_dicts() for name, frame in found.items()}))
     elif as_markdown:
