@@ -123,6 +123,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
 def _list_images(path: Path, names: Any) -> Selection:
     """Sequence, view, number and path of each image that the split names."""
     rows = []
+    if not (isinstance(names, list | tuple) or (isinstance(names, np.ndarray) and names.ndim == 1)):
+        raise HandbenchError(f"{path}: imgnames: expected a list of image names, found {type(names).__name__}")
     for name in names:
         match = _IMAGE.search(str(name))
         if not match:
@@ -137,10 +139,13 @@ def _subject(path: Path, misc: Any, subject: str) -> tuple[Any, Any, int]:
     """Cameras (8, 3, 3), image sizes (views, 2) and the offset of image numbers of a subject."""
     try:
         record = misc[subject]
-        lens = np.asarray(record["intris_mat"], np.float64).reshape(8, 3, 3)
-        sizes = np.asarray(record["image_size"], np.int64)[-8:].reshape(8, 2)
-        return lens, sizes, int(record["ioi_offset"])
-    except (KeyError, TypeError, ValueError):
+        lens = files.numbers(record["intris_mat"]).reshape(8, 3, 3)
+        sizes = files.numbers(record["image_size"])[-8:].reshape(8, 2)
+        offset = int(record["ioi_offset"])
+        if not (np.isfinite(lens).all() and (sizes > 0).all() and (sizes < 1e6).all() and abs(offset) < 1e9):
+            raise ValueError
+        return lens, sizes.astype(np.int64), offset
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise HandbenchError(
             f"{path}: {subject}: expected intris_mat of 8 cameras, image_size and ioi_offset"
         ) from None
@@ -149,8 +154,8 @@ def _subject(path: Path, misc: Any, subject: str) -> tuple[Any, Any, int]:
 def _poses(path: Path, misc: Any, subject: str) -> Any:
     """(8, 3, 4) world to camera of a subject's cameras."""
     try:
-        return np.asarray(misc[subject]["world2cam"], np.float64).reshape(8, 4, 4)[:, :3]
-    except (KeyError, TypeError, ValueError):
+        return files.numbers(misc[subject]["world2cam"]).reshape(8, 4, 4)[:, :3]
+    except (KeyError, TypeError, ValueError, IndexError):
         raise HandbenchError(f"{path}: {subject}: expected world2cam of 8 cameras, 4 x 4 each") from None
 
 
@@ -159,11 +164,11 @@ def _mano(path: Path, sequence: str, record: Any, side: str, frames: int) -> Any
     try:
         given = record["params"]
         parts = [
-            np.asarray(given[f"{name}_{side[0]}"], np.float64).reshape(frames, length)
+            files.numbers(given[f"{name}_{side[0]}"]).reshape(frames, length)
             for name, length in (("rot", 3), ("pose", 45), ("shape", 10), ("trans", 3))
         ]
         return np.concatenate(parts, axis=1)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, IndexError):
         raise HandbenchError(
             f"{path}: {sequence}: expected params with rot, pose, shape and trans of each hand and frame"
         ) from None
@@ -177,10 +182,10 @@ def _pick(
     view, frame = rows["view"].to_numpy(), rows["number"].to_numpy() - offset
     try:
         seen, drawn = record["cam_coord"], record["2d"]
-        joints = np.asarray(seen[f"joints.{side}"], np.float64)
-        points = np.asarray(drawn[f"joints.{side}"], np.float64)
+        joints = files.numbers(seen[f"joints.{side}"])
+        points = files.numbers(drawn[f"joints.{side}"])
         marks = [np.asarray(seen[key]) != 0 for key in ("is_valid", "left_valid", "right_valid")]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, IndexError):
         raise HandbenchError(
             f"{path}: {sequence}: expected cam_coord and 2d with joints.{side} and valid flags"
         ) from None

@@ -165,8 +165,8 @@ def _cameras(path: Path, rows: pl.DataFrame, faults: Faults) -> tuple[list[int],
             record: dict[str, Any] = document["calibration"][sequence]
             views = record["extrinsics"][f"{frame:06d}"]
             name = camera if camera in views else camera + _SUFFIX
-            pose = np.asarray(views[name], np.float64)[:3].reshape(3, 4)
-            intrinsics = np.asarray(record["intrinsics"][name], np.float64).reshape(3, 3)
+            pose = files.numbers(views[name])[:3].reshape(3, 4)
+            intrinsics = files.numbers(record["intrinsics"][name]).reshape(3, 3)
         except (KeyError, TypeError, ValueError, IndexError):
             pose = intrinsics = np.full((3, 3), np.nan)
         if not (np.isfinite(pose).all() and np.isfinite(intrinsics).all()):

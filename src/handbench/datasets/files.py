@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,26 @@ def not_empty(root: Path, paths: Sequence[str], faults: Faults) -> NDArray[np.bo
         "image of 0 bytes",
         lambda row: f"{root / paths[row]}: the image is empty (0 bytes); copy it again or delete it",
     )
+
+
+def numbers(values: Any) -> NDArray[np.float64]:
+    """Outside values as float64.
+
+    Args:
+        values: an array, nested lists or a number.
+
+    Raises:
+        ValueError: they are ragged, or hold text, complex numbers, objects or numbers beyond float64.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub" + "O" * (array.size > 0):
+        raise ValueError(f"not numbers but {array.dtype}")
+    if array.dtype.kind == "O" and any(isinstance(one, str | bytes | complex) for one in array.ravel().tolist()):
+        raise ValueError("not numbers but text or complex numbers")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
 
 
 def stem(path: str) -> str:

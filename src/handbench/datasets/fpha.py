@@ -207,6 +207,8 @@ def _parse(lines: list[str]) -> Floats | None:
         if table.height == len(lines) and not any(table.null_count().row(0)):
             return table.to_numpy()
     try:
+        if any("_" in line for line in lines):
+            return None
         return np.loadtxt(lines, np.float64, ndmin=2, comments=None)
     except ValueError:
         return None
@@ -214,7 +216,7 @@ def _parse(lines: list[str]) -> Floats | None:
 
 def _read_line(path: Path, line: str, number: int) -> list[float]:
     try:
-        values = [float(word) for word in line.split()]
+        values = [float(word) for word in line.split() if "_" not in line]  # Python's 1_000 is no number here
     except ValueError:
         values = []
     if len(values) != 64:

@@ -255,7 +255,7 @@ def _sequence(column: str) -> pl.Expr:
 def _numbers(path: Path, count: int) -> Floats:
     text = files.must_exist(path, f"{count} numbers").read_text(errors="replace")
     try:
-        values = np.array(text.split(), np.float64)
+        values = np.array(text.split() if "_" not in text else [], np.float64)  # Python's 1_000 is no number here
     except ValueError:
         values = np.zeros(0)
     if values.shape != (count,) or not np.isfinite(values).all():

@@ -103,7 +103,7 @@ def _hands(path: Path) -> list[tuple[Floats, Floats]]:
 
 def _numbers(path: Path, hand: Any, key: str, shape: tuple[int, ...]) -> Floats:
     try:
-        values = np.asarray(hand[key], np.float64).reshape(shape)
+        values = files.numbers(hand[key]).reshape(shape)
     except (KeyError, TypeError, ValueError):
         values = np.full(shape, np.nan)
     if not np.isfinite(values).all():

@@ -156,7 +156,7 @@ def _annotation(path: Path, joints: Any) -> tuple[Floats, Floats, Floats | None]
     if joints is None or content["camMat"] is None:
         return "not annotated"
     try:
-        joints, camera = np.asarray(joints, np.float64), np.asarray(content["camMat"], np.float64)
+        joints, camera = files.numbers(joints), files.numbers(content["camMat"])
     except (TypeError, ValueError):
         raise HandbenchError(f"{path}: handJoints3D and camMat must be numbers") from None
     if joints.size == 3:
@@ -170,7 +170,7 @@ def _mano(content: dict[str, Any]) -> Floats | None:
     """Pose, shape and translation in one row, None where not all of them are there."""
     parts = [content.get(name) for name in ("handPose", "handBeta", "handTrans")]
     try:
-        row = np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
+        row = np.concatenate([files.numbers(part).ravel() for part in parts])
     except (TypeError, ValueError):
         return None
     return row if row.shape == (61,) and np.isfinite(row).all() else None

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from handbench.datasets import json_files
+from handbench.datasets import files, json_files
 from handbench.datasets.selection import Skipped
 from handbench.errors import HandbenchError
 from handbench.faults import Faults
@@ -122,6 +122,12 @@ def read_images(path: Path, faults: Faults) -> tuple[pl.DataFrame, dict[str, int
     twice = annotations.filter(pl.col("image_id").is_duplicated())
     if twice.height:
         raise HandbenchError(f"{path}: image {twice['image_id'][0]} is annotated more than once")
+    boxed = faults.good(
+        annotations["bbox"].list.len().eq_missing(4).to_numpy(),
+        "damaged box",
+        lambda row: f"{path}: annotations: record {row}: bbox must be four numbers x, y, width, height",
+    )
+    annotations = annotations.filter(boxed)
     joined = images.join(annotations, left_on="id", right_on="image_id", maintain_order="left")
     counts = {
         "image without annotation": images.height - joined.height,
@@ -187,7 +193,7 @@ def read_world(path: Path, faults: Faults, key: str | None = None) -> World:
                 keys.append((capture, int(frame)))
                 points.append(record["world_coord"])
                 valid.append(record["joint_valid"])
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         raise HandbenchError(
             f"{path}: expected {{capture: {{frame: {{world_coord, joint_valid}}}}}}"
             + (f"; capture {keys[-1][0]}, frame {keys[-1][1]} is not so" if keys else "")
@@ -208,12 +214,12 @@ def read_world(path: Path, faults: Faults, key: str | None = None) -> World:
 
 def _stack(values: list[Any], shape: tuple[int, ...], path: Path, keys: list[tuple[str, int]]) -> Floats:
     try:
-        return np.asarray(values, np.float64).reshape(len(values), *shape)
-    except (ValueError, TypeError):
+        return files.numbers(values).reshape(len(values), *shape)
+    except ValueError:
         for value, (capture, frame) in zip(values, keys, strict=True):
             try:
-                np.asarray(value, np.float64).reshape(shape)
-            except (ValueError, TypeError):
+                files.numbers(value).reshape(shape)
+            except ValueError:
                 expected = " x ".join(map(str, shape))
                 raise HandbenchError(f"{path}: capture {capture}, frame {frame}: expected {expected} numbers") from None
         raise
@@ -246,7 +252,7 @@ def read_cameras(path: Path) -> Cameras:
     try:
         keys = [(capture, camera) for capture, record in document.items() for camera in record["campos"]]
         parts = {
-            name: np.array([document[capture][name][camera] for capture, camera in keys], np.float64)
+            name: files.numbers([document[capture][name][camera] for capture, camera in keys])
             for name in ("campos", "camrot", "focal", "princpt")
         }
         intrinsics = np.zeros((len(keys), 3, 3))

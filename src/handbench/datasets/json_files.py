@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from handbench.datasets import files
 from handbench.datasets.files import must_exist
 from handbench.errors import HandbenchError
 from handbench.faults import Faults
@@ -192,8 +193,8 @@ def _one_by_one(chunk: bytes, shape: tuple[int, int]) -> Floats | None:
     values = np.full((len(rows), *shape), np.nan)
     for number, row in enumerate(rows):
         try:
-            matrix = np.asarray(row, np.float64)
-        except (ValueError, TypeError):
+            matrix = files.numbers(row)
+        except ValueError:
             continue
         if matrix.shape == shape and np.isfinite(matrix).all():
             values[number] = matrix

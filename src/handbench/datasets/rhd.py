@@ -138,7 +138,7 @@ def _from_pickle(
 
 def _matrix(path: Path, content: dict[Any, Any], number: Any, key: str, shape: tuple[int, ...]) -> Floats:
     try:
-        value = np.asarray(content[number][key], np.float64)
+        value = files.numbers(content[number][key])
     except (KeyError, TypeError, ValueError, IndexError):
         value = np.zeros(0)
     if not isinstance(number, int) or value.shape != shape or not np.isfinite(value).all():
