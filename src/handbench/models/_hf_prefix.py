@@ -59,7 +59,7 @@ def beginning(loaded: Loaded, first: Any, common: int) -> Any:
 
     start = {key: value[:, :common] if per_token(key) else value for key, value in first.items()}
     with torch.inference_mode():
-        return loaded.model(**start, use_cache=True, logits_to_keep=1).past_key_values
+        return getattr(loaded.model(**start, use_cache=True, logits_to_keep=1), _cache_name(loaded.model))
 
 
 def continued(loaded: Loaded, first: Any, cache: Any, common: int, rows: Sequence[Sequence[int]], keep: int = 1) -> Any:
@@ -88,7 +88,6 @@ def continued(loaded: Loaded, first: Any, cache: Any, common: int, rows: Sequenc
         real[row, longest - len(rest) :] = 1
     positions = (common + real.cumsum(1) - 1).clamp(min=0)
     mask = torch.cat([torch.ones((len(rests), common), dtype=torch.long), real], 1)
-    name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
     with torch.inference_mode():
         repeated = copy.deepcopy(cache)
         repeated.batch_repeat_interleave(len(rests))
@@ -98,9 +97,14 @@ def continued(loaded: Loaded, first: Any, cache: Any, common: int, rows: Sequenc
             position_ids=_with_offsets(model, positions.to(device)),
             use_cache=True,
             logits_to_keep=keep,
-            **{name: repeated},
+            **{_cache_name(model): repeated},
         )
     return _likelihoods(output.logits, keep)
+
+
+def _cache_name(model: Any) -> str:
+    """What the model's forward calls its cache; it was renamed in transformers 5."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def _likelihoods(logits: Any, keep: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from handbench.runs.costs import Price, who_answered
+from handbench.runs.costs import Price, money, who_answered
 from handbench.runs.folder import RunFolder
 
 _NONE = "–"
@@ -59,7 +59,7 @@ def _line(record: dict[str, Any]) -> Answered:
         tokens_out=_number(record["tokens_out"]),
         latency=_NONE if median is None else f"{_seconds(median)} ({_seconds(most)})",
         sizes=", ".join(f"{size}" for size, _ in record["sizes"]) or _NONE,
-        cost=_NONE if record["cost"] is None else f"{record['cost']:.2f}",
+        cost=_NONE if record["cost"] is None else money(record["cost"]),
         took=_NONE if record["wall_seconds"] is None else _seconds(record["wall_seconds"]),
     )
 

@@ -60,6 +60,11 @@ class Price:
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / _PER
 
 
+def money(amount: float) -> str:
+    """An amount with two digits behind the point, or the first two that are not 0."""
+    return f"{amount:,.2f}" if amount >= 1 or amount == 0 else f"{amount:.2g}"
+
+
 def read_prices(path: Path) -> dict[str, Price]:
     """Read a table of prices: TOML with one section per model.
 
@@ -128,7 +133,7 @@ class Budget:
     @property
     def told(self) -> str:
         """What is spent, and of how much."""
-        return f"{self.spent:.2f} " + (f"of {self.limit:g} spent" if self.limit < math.inf else "spent")
+        return f"{money(self.spent)} " + (f"of {self.limit:g} spent" if self.limit < math.inf else "spent")
 
     @property
     def gone(self) -> bool:
@@ -163,7 +168,7 @@ class Estimate:
     def __str__(self) -> str:
         """One line for people."""
         size = f"{self.image_bytes / 1e6:,.1f} MB" + (f" without {self.absent:,} not drawn yet" if self.absent else "")
-        cost = "" if self.cost is None else f", at most {self.cost:,.2f} to pay"
+        cost = "" if self.cost is None else f", at most {money(self.cost)} to pay"
         return (
             f"{self.requests:,} requests for {self.questions:,} questions, {self.images:,} images ({size}), "
             f"about {self.tokens_in:,} tokens in, at most {self.tokens_out:,} out{cost}"
