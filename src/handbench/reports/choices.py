@@ -14,8 +14,9 @@ from PIL import Image, UnidentifiedImageError
 from rich import box
 from rich.table import Table
 
+from handbench.controls.names import main
 from handbench.protocols import ReadContext
-from handbench.reports import figures
+from handbench.reports import consistency, figures
 from handbench.reports.board import Cell
 from handbench.reports.environment import template
 from handbench.reports.sheet import LONGEST_REPLY, thumbnail
@@ -132,8 +133,8 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     """
     manifest = folder.manifest()
     task, _ = task_of(manifest)
-    questions, scores = folder.read("questions"), folder.read("scores")
-    readings, answers = folder.read("readings"), folder.read("answers")
+    questions, scores = main(folder.read("questions")), folder.read("scores")
+    readings, answers = main(folder.read("readings")), folder.read("answers")
     models = scores["model"].cast(pl.String).unique(maintain_order=True).to_list()
     text = template("choices.html.j2").render(
         manifest=manifest,
@@ -144,6 +145,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         published=task.published().to_dicts(),
         labels=_by_label(scores, models),
         models=models,
+        controls=consistency.section(scores),
         colours=figures.colours(models),
         cards=_cards(folder, manifest, questions, answers, readings, context),
     )

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
+from markupsafe import Markup
 
 from handbench.controls.names import CONTROLS
 from handbench.reports.board import COLUMNS, Cell, Row
+from handbench.reports.environment import template
 from handbench.reports.figures import TITLES
 from handbench.reports.findings import BLIND, kind
 
@@ -142,6 +144,14 @@ def sentences(scores: pl.DataFrame) -> list[str]:
     models = _controls(scores)["model"].cast(pl.String).unique(maintain_order=True).to_list()
     found = [of_model(scores, model) for model in models if kind(model) not in BLIND]
     return [line for said in found if said is not None for line in said.sentences]
+
+
+def section(scores: pl.DataFrame) -> Markup:
+    """The report's part on controls, for any task; empty where the run has none."""
+    models = _controls(scores)["model"].cast(pl.String).unique(maintain_order=True).to_list()
+    said = {model: found for model in models if kind(model) not in BLIND and (found := of_model(scores, model))}
+    columns = [TITLES[name] for name in descriptors(scores)]
+    return Markup(template("controls.html.j2").render(controls=said, control_columns=columns))
 
 
 def unseen_rows(scores: pl.DataFrame) -> list[Row]:

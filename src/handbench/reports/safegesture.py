@@ -10,8 +10,10 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from handbench.controls.names import main as without_controls
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext
+from handbench.reports import consistency
 from handbench.reports import safegesture_figures as figures
 from handbench.reports import safegesture_grids as grids
 from handbench.reports import safegesture_tables as lines
@@ -48,7 +50,8 @@ def write(folder: RunFolder, context: ReadContext | None = None, beside: Sequenc
     manifest = folder.manifest()
     task, options = task_of(manifest)
     cells: Cells = options.cells
-    questions, scores, readings = folder.read("questions"), folder.read("scores"), folder.read("readings")
+    questions, readings = (without_controls(folder.read(name)) for name in ("questions", "readings"))
+    scores = folder.read("scores")
     own = lines.own_scores(scores)
     models = own["model"].unique(maintain_order=True).to_list()
     items = {
@@ -63,6 +66,7 @@ def write(folder: RunFolder, context: ReadContext | None = None, beside: Sequenc
         version=version("handbench"),
         cells=cells,
         variant=options.variant,
+        controls=consistency.section(scores),
         models=models,
         main=MAIN,
         board=board(scores, published, cells),

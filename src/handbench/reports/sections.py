@@ -50,11 +50,9 @@ def html(
         poses = chain.poses_of(folder, specs[model]) if model in specs else None
         if poses is not None and (made := chain.of_model(model, hands, poses, questions, readings, options)):
             chains.append(made)
-    controls = {model: said for model in seeing if (said := consistency.of_model(scores, model)) is not None}
     text = template("sections.html.j2").render(
         titles={name: TITLES[name] for name in TITLES if name in set(questions["about_descriptor"].cast(pl.String))},
-        controls=controls,
-        control_columns=[TITLES[name] for name in consistency.descriptors(scores)],
+        controls=consistency.section(scores),
         confidence={model: told for model in models if (told := confidence.of_model(by_model[model])) is not None},
         difficulty={model: lines for model in seeing if (lines := difficulty.table(rows, hard, model))},
         difficulty_published=difficulty.published(published),

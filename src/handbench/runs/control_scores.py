@@ -25,6 +25,7 @@ def split(questions: pl.DataFrame, readings: pl.DataFrame) -> tuple[pl.DataFrame
     named = control_names(questions["variant"])
     if named.null_count() == named.len():
         return questions, readings, readings.clear().with_columns(pl.lit(None, pl.String).alias("control"))
+    readings = tables.conform(readings, "readings")
     controls = readings.with_columns(control_names(readings["variant"]).alias("control"))
     return (
         questions.filter(named.is_null()),
@@ -101,14 +102,17 @@ def _pair_columns(part: pl.DataFrame) -> pl.DataFrame:
         .otherwise(main)
     )
     right, before = pl.col("correct").cast(pl.Float64), pl.col("correct_main").cast(pl.Float64)
-    return part.select(
+    columns = part.select(
         "cluster",
         "descriptor",
         right.alias("accuracy"),
         (right - before).alias("accuracy_change"),
         (pl.col("label") == wanted).fill_null(False).cast(pl.Float64).alias("consistency"),
-        pl.col("label").is_not_null().cast(pl.Float64).alias("answer_rate"),
+        (pl.col("status").cast(pl.String) == "ok").cast(pl.Float64).alias("answer_rate"),
     )
+    # An answer that is no label, such as a box, cannot be the same or another one.
+    labelled = part["label"].null_count() + part["label_main"].null_count() < 2 * part.height
+    return columns if labelled else columns.drop("consistency")
 
 
 def _circular(every: pl.DataFrame) -> pl.DataFrame:

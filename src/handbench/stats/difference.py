@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from handbench.stats.bootstrap import RESAMPLES, group_clusters, percentile_interval, weights
+from handbench.stats.bootstrap import RESAMPLES
+from handbench.stats.ratios import ratios, sums_by_cluster
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,13 @@ def paired_difference(
         seed: of the resamples.
 
     Returns:
-        The difference with its percentile interval.
+        The difference with its interval by the default rule (``docs/statistics.md``).
     """
     number = np.unique(cluster, return_inverse=True)[1]
-    clusters = int(number.max()) + 1
-    group = group_clusters(clusters, seed)[number]
-    groups = int(group.max()) + 1
-    gap = np.bincount(group, second.astype(float) - first.astype(float), groups)
-    items = np.bincount(group, minlength=groups).astype(float)
-    drawn = [(draw @ gap) / (draw @ items) for draw in weights(groups, resamples, seed)]
-    low, high = percentile_interval(np.concatenate(drawn)[:, None])
+    gap = second.astype(np.float64) - first.astype(np.float64)
+    sums = sums_by_cluster(number, np.stack([gap, np.ones_like(gap)], axis=1), seed)
+    found = ratios(sums[:, :1], sums[:, 1:], resamples=resamples, seed=seed)
     return Difference(
-        float(first.mean()), float(second.mean()), float(gap.sum() / items.sum()), float(low[0]), float(high[0]),
-        len(first), clusters, int((first & ~second).sum()), int((second & ~first).sum()),
+        float(first.mean()), float(second.mean()), float(found.value[0]), float(found.low[0]), float(found.high[0]),
+        len(first), int(number.max()) + 1, int((first & ~second).sum()), int((second & ~first).sum()),
     )  # fmt: skip
