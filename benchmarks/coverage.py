@@ -1,6 +1,6 @@
 """Do 95 % intervals cover 95 %?  Coverage of each rule and level of the paired tests, over designs and cluster counts.
 
-    python benchmarks/coverage.py [--replications 4000] [--markdown]
+    python benchmarks/coverage.py [--replications 4000] [--clusters 20 48] [--markdown]
 
 Each design draws whole data sets from a population whose true value is known.  The resamples are the product's own:
 10,000 draws of the clusters with its fixed seed, the same for every data set, which is what a user gets.
@@ -125,7 +125,29 @@ def ends(sample: Sample, draws: NDArray[np.float32]) -> dict[str, tuple[Array, A
     value = _divide(whole, total)
     drawn = _divide((draws @ events.astype(np.float32)).astype(float), (draws @ items.astype(np.float32)).astype(float))
     without = _divide(whole - events, total - items)
-    return _all_rules(drawn, value, without, items, (events < 0).any())
+    signed = bool((events < 0).any())
+    found = _all_rules(drawn, value, without, items, signed)
+    return {**found, "studentised": _studentised(events, items, draws, drawn, value, signed)}
+
+
+def _studentised(
+    events: Array, items: Array, draws: NDArray[np.float32], drawn: Array, value: Array, signed: bool
+) -> tuple[Array, Array]:
+    """:func:`handbench.stats.intervals.studentised_ends` for all data sets at once; NaN where few clusters have any."""
+    groups = len(events)
+    squares = [part.astype(np.float32) for part in (events**2, events * items, items**2)]
+    first, both, second = (draws @ part for part in squares)
+    total = draws @ items.astype(np.float32)
+    scale = np.sqrt(groups / (groups - 1))
+    errors = scale * np.sqrt(np.maximum(first - 2 * drawn * both + drawn**2 * second, 0)) / np.maximum(total, 1)
+    own = (events**2 - 2 * value * events * items + value**2 * items**2).sum(0)
+    spread = scale * np.sqrt(np.maximum(own, 0)) / items.sum(0)
+    pivots = np.divide(drawn - value, errors, out=np.full(drawn.shape, np.nan), where=errors > 1e-9)
+    high, low = np.nanquantile(pivots, [0.025, 0.975], axis=0)
+    few = (events != 0).sum(0) < 8
+    ends = (value - low * spread, value - high * spread)
+    least = -1.0 if signed else 0.0
+    return tuple(np.where(few, np.nan, np.clip(end, least, 1.0)) for end in ends)  # type: ignore[return-value]
 
 
 def _all_rules(
@@ -224,13 +246,13 @@ def _share(p_values: list[Array]) -> float:
     return float((np.concatenate(p_values) <= 0.05).mean())
 
 
-def rows(replications: int) -> Iterator[dict[str, object]]:
+def rows(replications: int, counts: tuple[int, ...] = CLUSTERS) -> Iterator[dict[str, object]]:
     """Everything that is measured, row by row."""
-    for clusters in CLUSTERS:
+    for clusters in counts:
         for name in DESIGNS:
             yield {"design": name, "clusters": clusters, **coverage(name, clusters, replications)}
         yield {"design": "macro-F1", "clusters": clusters, **f1_coverage(clusters, min(replications, 2000))}
-    for clusters in CLUSTERS:
+    for clusters in counts:
         yield {"design": "test level", "clusters": clusters, **levels(clusters, replications)}
 
 
@@ -238,10 +260,11 @@ def main() -> None:
     """Print a row as soon as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=4000)
+    parser.add_argument("--clusters", type=int, nargs="+", default=CLUSTERS)
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     print(f"default below {FEW} clusters: {default_rule(FEW - 1)}; from there on: {default_rule(FEW)}; rules {[*Rule]}")
-    for row in rows(arguments.replications):
+    for row in rows(arguments.replications, tuple(arguments.clusters)):
         numbers = {key: f"{100 * value:.1f}" if isinstance(value, float) else value for key, value in row.items()}
         print(
             "| " + " | ".join(map(str, numbers.values())) + " |" if arguments.markdown else json.dumps(numbers),
