@@ -47,6 +47,7 @@ _ASIDES: Final = frozenset(
 _ESCAPED_OBJECT = re.compile(r"[^{]*\{\s{0,40}(?:\\[nrt]\s{0,40}){0,4}\\+[\"']")
 _UNESCAPE = re.compile(r"\\(\\*[\"'nrt/\\])")
 _NEEDLESS_ESCAPE = re.compile(r"(?<!\\)\\(?=[{}_])")
+_QUOTED_LINE = re.compile(r"^> ?", re.MULTILINE)
 _STRUCK = re.compile(r"(?<!~)~~(?!~)[^~]{1,2000}~~(?!~)")
 _WIDE = str.maketrans("｛｝：，［］", "{}:,[]")
 _WORST_FIRST: Final = (Status.TRUNCATED, Status.REFUSED, Status.UNPARSED, Status.OFF_LIST, Status.HEDGED)
@@ -92,8 +93,11 @@ class _Told:
 
     def filled(self, fields: Sequence[Field]) -> bool:
         """Whether no field that is named holds a placeholder or lists what could stand there."""
-        placeholder = any(is_blank(text) for texts in self.texts.values() for text in texts)
-        return not placeholder and not any(one.lists(self.texts.get(one.name, ())) for one in fields)
+        for one in fields:
+            texts = self.texts.get(one.name, ())
+            if any(is_blank(text) or one.names(text or "") for text in texts) or one.lists(texts):
+                return False
+        return True
 
 
 _NOTHING: Final = _Told({}, frozenset(), "nothing-usable")
@@ -121,6 +125,8 @@ def read_fields(reply: str | None, fields: Sequence[Field], *, finish: str = "st
         rule = _NOTHING.rule if ended is Status.EMPTY else finish
         return FieldsReading({one.name: None for one in fields}, status, rule)
     text = _NEEDLESS_ESCAPE.sub("", _plain(text))
+    if text.startswith(">"):
+        text = _QUOTED_LINE.sub("", text)
     forms = dict.fromkeys((text, text.translate(_WIDE)))
     told = max((_read(form, fields, cut) for form in forms), key=lambda one: len(one.named))
     values = {one.name: one.resolve(told.texts.get(one.name, [None])) for one in fields}

@@ -17,7 +17,7 @@ from handbench.replies.fields_values import Field, owner
 _MARKS: Final = r"[ \t>|*_`\"'“”‘’#~\[({]{0,8}"
 _OPENING: Final = r"[^\w\n]{0,12}"
 _BULLET: Final = r"(?:[-•▪‣◦+](?=[ \t])|\(?\d{1,2}[.)])?"
-_COLON: Final = r"(?:[:=|：]|=>|->|→|[ \t][-–—](?=[ \t]))"
+_COLON: Final = r"(?:[:=|：]|=>|->|→|⇒|[ \t][-–—](?=[ \t]))"
 _PAIR = re.compile(
     rf"{_OPENING}{_BULLET}{_MARKS}(?P<key>[^\W_][\w .()-]{{0,40}}?)(?:[ \t]+(?:is|would be))?[*_`\"'“”‘’ \t\])]{{0,8}}"
     rf"{_COLON}{_MARKS}"
@@ -30,7 +30,7 @@ _LEAD = re.compile(
 _INNER_COLON = re.compile(r"[:=：]")
 _WORD = re.compile(r"[\w()]+")
 _COMMENT = re.compile(r"[ \t]#[ \t].*")
-_BLOCK = re.compile(r"[|>][+-]?")
+_BLOCK = re.compile(r"[|>]?[+-]?")
 _RULE = re.compile(r"[ \t]*[-=_*~]{3,}[ \t]*")
 _BULLET_LINE = re.compile(r"[ \t]*(?:[-•▪‣◦+*]|\d{1,2}[.)])[ \t]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][\w:-]{0,40})(?P<rest>(?:\s[^<>]{0,400})?)/?>")

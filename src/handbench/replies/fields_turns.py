@@ -11,9 +11,11 @@ _TAKES_BACK = re.compile(
     r"|error|no[,.!:]|(?:let me|to|must|i'll) correct|mis(?:read|judg|identif|interpret)\w*"
     r"|(?:second|2nd|new) (?:attempt|try|answer)|retry|look(?:ing)? again|(?:after|taking|on) (?:a )?closer (?:look|inspection)"
     r"|re-?check\w*|re-?exam\w*|re-?evaluat\w*|re-?think\w*|not correct|isn't (?:right|correct)|my answer is"
-    r"|korrektur|korrigier\w*|falsch|endgültig|corrección|corrijo|corrig\w+|definitiva|erreur|rectification"
+    r"|(?:take|took) (?:that|it|this) back|strike that|apolog(?:y|ies|i[sz]e)|upon (?:review|reflection|closer)|typo|edit(?:ed)?:"
+    r"|chang(?:e|ed|ing) (?:my|the) answer|overlook\w*|my bad|re-?do\b|redoing|retract\w*"
+    r"|korrektur|perdón|disculp\w+|entschuldigung|korrigier\w*|falsch|endgültig|corrección|corrijo|corrig\w+|definitiva|erreur|rectification"
     r"|исправ\w*|поправк\w*|koreksi|düzeltme|sửa lại)"
-    r"|修正|更正|纠正|改正|错|最终|訂正|最終|정정|수정",
+    r"|修正|更正|纠正|改正|错|最终|訂正|最終|正しく|정정|수정",
     re.IGNORECASE,
 )
 _DISMISSES = re.compile(

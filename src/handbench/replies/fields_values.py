@@ -26,7 +26,11 @@ _NEGATIONS: Final = frozenset(
     {"not", "no", "never", "neither", "nor", "without", "non", "cannot", "unlike", "except", "instead", "hardly"}
     | {"isn", "wasn", "aren", "doesn", "don", "didn", "nothing", "anything"}
 )
-_BLANK = re.compile(r"\s*(?:\.{2,}|…+|[<\[{(][^<>\[\]{}()]{0,80}[>\]})]+|string|text|str|[_?-]*)\s*", re.IGNORECASE)
+_BLANK = re.compile(
+    r"\s*(?:\.{2,}|…+|[<\[{(][^<>\[\]{}()]{0,80}[>\]})]+|string|text|str|value|tbd|x{2,}|[_?-]*"
+    r"|(?:your|insert|enter|fill in|put)\b[^\n]{0,40})\s*",
+    re.IGNORECASE,
+)
 
 
 def words(text: str) -> list[str]:
