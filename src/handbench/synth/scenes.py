@@ -15,14 +15,13 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from PIL import Image
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.processes import process_pool
 from handbench.protocols import Progress, ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth import backgrounds
+from handbench.synth.drawing import SERIAL_BELOW, draw_missing, spread
 from handbench.synth.picture import compose, develop
 from handbench.synth.raster import Fragments, project
 from handbench.synth.scene import Camera, Scene, Thing, make_scene, stream
@@ -36,7 +35,6 @@ DATASET: Final = "synth-scenes"
 SPLITS: Final = ("test", "train", "val")
 """Splits share no scene: each has seeds of its own."""
 
-_SERIAL_BELOW: Final = 32
 _TABLE: Final = 26
 """Squares of the table top along each side: those behind the camera are left out, and none is cut."""
 
@@ -64,12 +62,13 @@ def read(spec: Spec, context: ReadContext) -> Source:
     drawn = len(SPLITS) * seed + SPLITS.index(split)
     make = partial(make_scene, drawn, width=width, negatives=negatives)
     rows = []
-    for row in _spread(partial(_row, make=make, split=split), range(count), context.workers):
+    workers = context.workers if count >= SERIAL_BELOW else 1
+    for row in spread(partial(_row, make=make, split=split), range(count), workers):
         rows.append(row)
         context.progress(len(rows), count, "arranging scenes")
     scenes = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=_TYPES)
     root = context.cache or Path("images")
-    write = partial(_draw_one, make=make, root=root, supersample=supersample)
+    picture = partial(_picture, make=make, supersample=supersample)
     return Source(
         name=DATASET,
         frames=tables.conform(scenes, "frames", DATASET),
@@ -81,7 +80,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
             "Rendered scenes: exact boxes, no photograph; scores on them are no evidence about photos.",
             "Boxes hold the whole thing, hidden parts included, and are cut at the picture's edge.",
         ],
-        images=partial(_draw_missing, write=write, root=root, workers=context.workers),
+        images=partial(_draw, picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -193,35 +192,17 @@ def _table(scene: Scene) -> Surface:
     return Surface(vertices, faces, material, np.ones(len(vertices)), 0.0)
 
 
-def _spread(work: Callable[[int], dict[str, Any]], items: range, workers: int) -> Any:
-    """Map in order, in processes where that pays."""
-    if workers < 2 or len(items) < _SERIAL_BELOW:
-        yield from map(work, items)
-        return
-    with process_pool(workers) as pool:
-        yield from pool.map(work, items, chunksize=8)
+def _picture(image: str, *, make: Callable[[int], Scene], supersample: int) -> NDArray[np.uint8]:
+    return render_scene(make(int(Path(image).stem.rsplit("-", 1)[1])), supersample=supersample)
 
 
-def _draw_one(index: int, *, make: Callable[[int], Scene], root: Path, supersample: int) -> int:
-    scene = make(index)
-    split = SPLITS[scene.seed % len(SPLITS)]
-    image = _image(index, scene.seed, split)
-    draft = root / f".{image}.part"
-    Image.fromarray(render_scene(scene, supersample=supersample)).save(draft, format="JPEG", quality=95, subsampling=0)
-    draft.replace(root / image)
-    return index
-
-
-def _draw_missing(
-    frames: pl.DataFrame, progress: Progress, *, write: Callable[[int], int], root: Path, workers: int
+def _draw(
+    frames: pl.DataFrame,
+    progress: Progress,
+    *,
+    picture: Callable[[str], NDArray[np.uint8]],
+    root: Path,
+    workers: int,
 ) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    wanted = [image for image in frames["image"].unique(maintain_order=True) if not (root / image).exists()]
-    indices = [int(Path(image).stem.rsplit("-", 1)[1]) for image in wanted]
-    if workers < 2 or len(indices) < _SERIAL_BELOW:
-        for done, _ in enumerate(map(write, indices), 1):
-            progress(done, len(indices), "drawing scenes")
-        return
-    with process_pool(workers) as pool:
-        for done, _ in enumerate(pool.map(write, indices, chunksize=4), 1):
-            progress(done, len(indices), "drawing scenes")
+    images = frames["image"].unique(maintain_order=True)
+    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing scenes")
