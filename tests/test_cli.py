@@ -104,7 +104,8 @@ def test_an_interruption_ends_in_order_and_can_be_taken_up(tmp_path):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(2.0)
+    while process.poll() is None and not (tmp_path / "run").exists():  # it has begun
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=60)
     if process.returncode != 0:  # it was not done yet

@@ -86,7 +86,7 @@ def test_alignment_undoes_place_turn_and_size():
 
 def pose_rows(hands: pl.DataFrame, shift_px: float = 0.0, shift_tip: float = 0.0) -> pl.DataFrame:
     """Poses that are the truth, with pixels and one fingertip moved."""
-    pixels = [*hands["joints_px"].to_numpy().reshape(-1, 21, 2), shift_px, 0]
+    pixels = hands["joints_px"].to_numpy().reshape(-1, 21, 2) + np.array([shift_px, 0])
     joints = hands["joints_cam"].to_numpy().reshape(-1, 21, 3).copy()
     joints[:, JOINT_INDEX["index_tip"], 2] += shift_tip
     schema = {"keypoints_px": hands.schema["joints_px"], "keypoints_cam": hands.schema["joints_cam"]}

@@ -44,7 +44,8 @@ def ray_meets_boxes(ray: NDArray[np.floating], boxes: NDArray[np.floating]) -> t
     start, way = ray[..., :2], ray[..., 2:]
     still = way == 0
     safe = np.where(still, 1.0, way)
-    one, two = (boxes[..., :2] - start) / safe, (boxes[..., 2:] - start) / safe
+    with np.errstate(over="ignore"):  # a direction all but level meets the lines at infinity
+        one, two = (boxes[..., :2] - start) / safe, (boxes[..., 2:] - start) / safe
     # Along an axis in which it does not move, a ray is always or never within the slab.
     within = (start >= boxes[..., :2]) & (start <= boxes[..., 2:])
     enter = np.where(still, np.where(within, -np.inf, np.inf), np.minimum(one, two)).max(axis=-1)
