@@ -7,9 +7,11 @@ import pickle
 
 import numpy as np
 import pytest
+import test_hagrid
 from every_layout import LAYOUTS
-from hand_maker import context, dump
+from hand_maker import context, dump, picture
 from scipy.io import loadmat, savemat
+from tests.handvqa.conftest import random_hands, write_source
 
 from handbench.errors import HandbenchError
 from handbench.faults import Faults
@@ -226,3 +228,38 @@ def test_nothing_left_is_said(tmp_path):
         path.write_bytes(b"")
     with pytest.raises(HandbenchError, match=r"nothing is left \(image of 0 bytes: 5\)"):
         read("fpha", tmp_path, keep_going=True)
+
+
+def test_gestures(tmp_path):
+    test_hagrid.make(tmp_path, ["like"])
+    path = tmp_path / "annotations" / "test" / "like.json"
+    content = json.loads(path.read_text())
+    content["like-01"] = {"labels": 3}
+    dump(path, content)
+    (tmp_path / "like" / "like-02.jpg").write_bytes(b"no picture")
+    for text in ("expected an object with a list of labels", "no readable image"):
+        with pytest.raises(HandbenchError, match=text):
+            load_source(f"hagrid:{tmp_path}?n=0&gestures=like", context())
+        content["like-01"] = {"labels": ["like"]}
+        dump(path, content)
+    content["like-01"] = {"labels": 3}
+    dump(path, content)
+    source = load_source(f"hagrid:{tmp_path}?n=0&gestures=like", context(faults=Faults(True)))
+    assert source.skipped == {"damaged annotation": 1, "unreadable image": 1}
+    assert source.gestures.height == source.frames.height == 3
+
+
+def test_photos_and_tables(tmp_path):
+    for name in "ab":
+        picture(tmp_path / f"{name}.jpg")
+    (tmp_path / "c.jpg").write_bytes(b"")
+    with pytest.raises(HandbenchError, match=r"c.jpg: the file is empty"):
+        load_source(f"images:{tmp_path}", context())
+    source = load_source(f"images:{tmp_path}", context(faults=Faults(True)))
+    assert (source.frames.height, source.skipped) == (2, {"file of 0 bytes": 1})
+    data = write_source(tmp_path / "table", random_hands(4))
+    (tmp_path / "table" / "000002.jpg").write_bytes(b"")
+    with pytest.raises(HandbenchError, match=r"000002.jpg: the image is empty"):
+        load_source(data, context())
+    source = load_source(data, context(faults=Faults(True)))
+    assert (source.hands.height, source.skipped) == (3, {"image of 0 bytes": 1})

@@ -17,6 +17,7 @@ from handbench import tables
 from handbench.datasets import files
 from handbench.datasets.json_files import read_json
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import ReadContext, Source, dataset
 from handbench.specs import Options, Spec
 
@@ -69,14 +70,18 @@ def read(spec: Spec, context: ReadContext) -> Source:
         source_label = stand_in if gesture == "point" else gesture
         if source_label != gesture:
             notes.append(f"{NAME}: {gesture} is shown by the class {source_label}, a declared stand-in")
-        known = _class(root, split, source_label, gesture, skipped)
+        known = _class(root, split, source_label, gesture, skipped, context.faults)
         rows += [{**row, "gesture": gesture} for row in _drawn(known, count, seed, taken if disjoint else None, root)]
         context.progress(len(rows), count * len(gestures) or None, "drawing images")
     if total:
         if total > len(rows):
             raise HandbenchError(f"{root}: {len(rows)} images of these gestures, {total} wanted; lower total=")
         rows = random.Random(seed).sample(sorted(rows, key=lambda row: str(row["image"])), total)
-    sizes = files.image_sizes(root, [row["image"] for row in rows])
+    good, sizes = files.readable(root, [row["image"] for row in rows], context.faults)
+    if not good.any():
+        files.refuse_nothing(root, context.faults)
+    left_out, told = context.faults.take()
+    rows, sizes = [row for row, whole in zip(rows, good, strict=True) if whole], sizes[good]
     frame = pl.DataFrame(rows).with_columns(
         pl.lit(NAME).alias("dataset"),
         pl.lit(split).alias("split"),
@@ -92,12 +97,14 @@ def read(spec: Spec, context: ReadContext) -> Source:
         hands=tables.empty("hands"),
         gestures=tables.conform(frame, "gestures", root).sort("gesture_id"),
         root=root,
-        skipped=skipped,
-        notes=notes,
+        skipped={**skipped, **left_out},
+        notes=[*notes, *told],
     )
 
 
-def _class(root: Path, split: str, label: str, gesture: str, skipped: dict[str, int]) -> list[dict[str, Any]]:
+def _class(
+    root: Path, split: str, label: str, gesture: str, skipped: dict[str, int], faults: Faults
+) -> list[dict[str, Any]]:
     """The images of a class that are on disk, sorted by id."""
     place = root / "annotations" / split / f"{label}.json"
     if not place.is_file():
@@ -115,7 +122,8 @@ def _class(root: Path, split: str, label: str, gesture: str, skipped: dict[str, 
         entry = entries[stem]
         labels = entry.get("labels") if isinstance(entry, dict) else None
         if not isinstance(labels, list):
-            raise HandbenchError(f"{place}: image {stem!r}: expected an object with a list of labels")
+            faults.bad(HandbenchError(f"{place}: image {stem!r}: expected an object with a list of labels"))
+            continue
         if label not in labels:
             skipped["labelled as another gesture"] = skipped.get("labelled as another gesture", 0) + 1
         elif stem not in on_disk:
