@@ -156,6 +156,16 @@ def test_consistency_by_known_answerers(run):
     assert scores(run, model="oracle", metric="choice_at_C", descriptor="distance")["value"][0] == pytest.approx(1 / 3)
 
 
+def test_all_is_what_the_task_and_the_source_have(tmp_path):
+    assert with_controls("handvqa", "all") == "handvqa?controls=all"
+    made = api.ask("handvqa?controls=all&per_descriptor=1", "synth:hands?n=2&seed=1", tmp_path / "r", workers=1)
+    assert list(made.manifest["controls"]) == ["rotations", "mirror", "masked", "blank", "wording"]
+    worded = made.table("questions").filter(pl.col("variant").cast(pl.String).str.ends_with("control=wording"))
+    assert worded["variant"].cast(pl.String).str.contains("plain-").all()
+    made = api.ask("safegesture?controls=all", "synth:gestures?n=6", tmp_path / "s", workers=1)
+    assert list(made.manifest["controls"]) == ["blank"]
+
+
 def test_names():
     assert parse("mirror,blank") == ("mirror", "blank")
     assert with_controls("handvqa?seed=1", "mirror, blank") == "handvqa?controls=mirror,blank&seed=1"

@@ -21,21 +21,24 @@ CONTROLS: Final = {
 IMAGE_CONTROLS: Final = ("mirror", "masked", "armless", "blank")
 """Controls that show another image."""
 
+ALL: Final = "all"
+"""Stands for every control that there is for a task and a source."""
+
 _MARK: Final = ";control="
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """Read ``rotations,mirror``; ``all`` stands for every control.
+    """Read ``rotations,mirror``; ``all`` stands for every control that the task and the source have.
 
     Raises:
         HandbenchError: there is no such control, or one comes twice.
     """
     names = tuple(filter(None, (part.strip() for part in text.split(","))))
-    if names == ("all",):
-        return tuple(CONTROLS)
+    if names == (ALL,):
+        return names
     for name in names:
         if name not in CONTROLS:
-            raise HandbenchError(f"controls: there is no {name!r}; there are {', '.join(CONTROLS)} and all")
+            raise HandbenchError(f"controls: there is no {name!r}; there are {', '.join(CONTROLS)}, or {ALL}")
     if len(set(names)) < len(names):
         raise HandbenchError(f"controls: {text!r} names one twice")
     return names

@@ -56,6 +56,8 @@ def add(folder: RunFolder, task_name: str, task: object, options: Any, kind: str
     if not names:
         return {}
     source = folder.read(kind) if kind else None
+    if names == (control_names.ALL,):
+        names = available(task, source)
     counts: Counter[str] = Counter()
     with tables.Writer(folder.table("questions"), "questions") as writer:
         for part in tables.iterate(folder.table("questions"), "questions"):
@@ -65,6 +67,23 @@ def add(folder: RunFolder, task_name: str, task: object, options: Any, kind: str
                     writer.add(rows)
                     counts[name] += rows.height
     return dict(counts)
+
+
+def available(task: object, source: pl.DataFrame | None) -> tuple[str, ...]:
+    """Every control that there is for a task and a source, in the usual order."""
+    own = task.controls if isinstance(task, VariesQuestions) else ()
+    found = {*own, "blank"} if source is not None else {*own}
+    columns = set() if source is None else set(source.columns)
+    if source is not None and ("hand_box" in columns or _all_known(source)):
+        found.add("masked")
+    if "hand_box" in columns:
+        found.add("armless")
+    return tuple(name for name in control_names.CONTROLS if name in found)
+
+
+def _all_known(source: pl.DataFrame) -> bool:
+    """Whether every hand has joints in pixels."""
+    return "joints_px" in source.columns and source["joints_px"].null_count() == 0
 
 
 def _vary(
