@@ -31,7 +31,7 @@ from tiny_vlm import base, pictures, tower
 
 PICTURES, HELD_OUT = 16_000, 500
 TOWER_STEPS, BASE_STEPS = 2_600, 280
-ADAPTER_PICTURES = 6_000
+ADAPTER_PICTURES = 4_000
 
 
 def main() -> None:

@@ -209,3 +209,25 @@ def test_other_instructions_are_mixed_in(asked, llava, tmp_path):
     )
     record = go(asked, llava, tmp_path / "out", replace(SHORT, steps=1), mix=Mix.parse(f"{chat}:0.25"))
     assert record["trained"]["questions"] == 12  # nine about hands, three others
+
+
+def test_what_is_not_trained_is_held_still():
+    from handbench.tune.adapter import hold_still
+
+    class Small(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.vision_tower = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(3))
+            self.language = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
+
+    for vision in (False, True):
+        model = Small()
+        hold_still(model, vision)
+        model.train()
+        assert model.language[1].training
+        assert model.vision_tower[0].training == vision
+        assert not model.vision_tower[1].training  # its statistics are no part of an adapter
+        before = model.vision_tower[1].running_mean.clone()
+        model.vision_tower(torch.randn(8, 3) + 5)
+        assert torch.equal(before, model.vision_tower[1].running_mean)
+        assert not model.eval().language[1].training

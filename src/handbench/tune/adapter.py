@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from handbench.errors import HandbenchError
@@ -52,6 +53,30 @@ def targets(model: Any, vision: bool) -> str:
             raise HandbenchError(f"tune: {place} has no linear layer")
         patterns.append(rf"{re.escape(place)}\..*\b({'|'.join(sorted(map(re.escape, layers)))})")
     return "|".join(f"({pattern})" for pattern in patterns)
+
+
+def hold_still(model: Any, vision: bool) -> None:
+    """Keep in evaluation mode what is not trained, whatever the trainer asks for.
+
+    A batch normalisation in training mode would replace its statistics by those of the batches, and they are no part of
+    an adapter: the files would give another model than the one that was trained.
+
+    Args:
+        model: the base, before or after its adapter.
+        vision: whether the vision encoder is tuned; if not, all of it is held still.
+    """
+    import torch
+
+    parts = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    if not vision:
+        parts.append(vision_encoder(model)[1])
+    for part in parts:
+        part.train = partial(_eval, part)  # whoever says train() is given eval()
+        part.train()
+
+
+def _eval(part: Any, mode: bool = True) -> Any:
+    return type(part).train(part, False)
 
 
 def config(model: Any, settings: Settings) -> Any:

@@ -249,6 +249,7 @@ def _with_adapter(loaded: Loaded, settings: Settings, start: Path | None) -> Any
     import torch
 
     torch.manual_seed(settings.seed)
+    adapter.hold_still(loaded.model, settings.vision)
     if start is None:
         return get_peft_model(loaded.model, adapter.config(loaded.model, settings))
     if not (start / "adapter_config.json").exists():

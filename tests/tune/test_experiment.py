@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import importlib.util
+
+import polars as pl
+import pytest
+
+from handbench import experiment
+from handbench.errors import HandbenchError
+
+PLAN = """
+bases = ["tiny"]
+besides = ["prior"]
+vision = ["pose:tiny"]
+
+[tuning]
+steps = 2
+per_image = 4
+batch = 8
+device_batch = 2
+save_every = 1
+
+[datasets.third-person]
+data = "synth:hands?n=4&view=palm&size=64&supersample=1"
+train_data = "synth:hands?n=6&view=palm&size=64&supersample=1"
+
+[datasets.first-person]
+data = "synth:hands?n=4&view=first_person&size=64&supersample=1"
+train_data = "synth:hands?n=6&view=first_person&size=64&supersample=1"
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_the_matrix_of_the_paper(plan):
+    read = experiment.read_plan(plan)
+    assert experiment.cells(read) == [
+        ("tiny", tuned, tested)
+        for tuned in ("", "third-person", "first-person", "all")
+        for tested in ("third-person", "first-person")
+    ]
+    settings = read.settings("tiny", "synth:hands")
+    assert (settings.rate, settings.steps) == (3e-3, 2)  # the base's recipe, changed where the plan says so
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps = 2", "stepz = 2", "stepz: settings are"),
+        ('bases = ["tiny"]', "", "bases: expected a list"),
+        ('bases = ["tiny"]', 'bases = ["server:x"]', "can be tuned"),
+        ('besides = ["prior"]', 'besides = ["nobody"]', "no model is called 'nobody'"),
+        ("first-person]", "all]", "no dataset may be called 'all'"),
+        ("train_data", "training", "expected data, and if wanted"),
+        ("vision =", "visions =", "unknown key 'visions'"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_said_before_any_work(plan, old, new, message):
+    plan.write_text(PLAN.replace(old, new))
+    with pytest.raises(HandbenchError, match=message):
+        experiment.read_plan(plan)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="trl is not installed: nothing is tuned")
+@pytest.mark.filterwarnings("ignore")
+def test_two_views_in_a_small_matrix_and_nothing_is_done_twice(plan, tmp_path):
+    import torch
+
+    torch.set_num_threads(1)
+    results = experiment.run(plan, tmp_path / "out", workers=1)
+    whole = results.filter(pl.col("slice") == "all", pl.col("metric") == "accuracy", pl.col("descriptor") == "all")
+    rows = set(whole.select("base", "tuned_on", "evaluated_on").iter_rows())
+    bases = [
+        ("prior", ""),
+        ("pose:tiny", ""),
+        *(("tiny", name) for name in ("", "third-person", "first-person", "all")),
+    ]
+    assert rows == {(*base, tested) for base in bases for tested in ("third-person", "first-person")}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What transfers" in page
+    assert "all together" in page
+    weights = tmp_path / "out" / "tuned"
+    before = {path: path.stat().st_mtime_ns for path in weights.rglob("adapter_model.safetensors")}
+    assert len(before) == 3 + sum("checkpoint" in str(path) for path in before)
+    again = experiment.run(plan, tmp_path / "out", workers=1)
+    assert again.equals(results)
+    assert before == {path: path.stat().st_mtime_ns for path in weights.rglob("adapter_model.safetensors")}
