@@ -17,7 +17,7 @@ from handbench.runs.parts import load_source
 from handbench.tasks.handvqa import questions
 from handbench.tasks.handvqa.options import HandVQAOptions
 
-SOLID = [name for name in LAYOUTS if name not in ("coco", "hint")]
+SOLID = [name for name in LAYOUTS if name not in ("coco", "hint", "panoptic")]
 """Those with joints in 3D, which can be asked about."""
 
 
