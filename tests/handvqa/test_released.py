@@ -311,3 +311,11 @@ def test_results_that_do_not_fit(tmp_path, release):
     assert (angle.height, angle["correct"].sum()) == (9, 8)
     assert set(read["status"].cast(pl.String)) == {"ok", "empty"}
     assert tables.conform(read, "readings").height == 18
+
+
+def test_a_report_without_images_and_values(tmp_path, release):
+    made = handbench.run("handvqa", f"released:{release}", ["prior", "chance"], tmp_path / "run")
+    page = made.report.read_text()
+    assert "Hard and easy questions" not in page
+    assert "Truth (down) and choice (across)" in page
+    assert page.count("image not at hand") == 14
