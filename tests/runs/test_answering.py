@@ -139,7 +139,7 @@ def test_errors_and_refusals_are_read_shown_and_asked_again(source, tmp_path):
         assert server.base_url in page
         assert "32x24" in page
         cost = run.table("answers").select(pl.col("tokens_in", "tokens_out").sum()).row(0)
-        assert f"{sum(cost):.2f}" in page
+        assert f"{sum(cost):,.2f}" in page
         api.answer(run, spec)
         assert sent(server) == 300  # errors stay as they are
         failing = False

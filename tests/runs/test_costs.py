@@ -10,7 +10,7 @@ from handbench import api, tables
 from handbench.errors import HandbenchError
 from handbench.protocols import ReadContext
 from handbench.runs import answering
-from handbench.runs.costs import Budget, Price, estimate, price_of, read_prices, who_answered
+from handbench.runs.costs import Budget, Price, estimate, money, price_of, read_prices, who_answered
 from tests.handvqa.conftest import random_hands, write_source
 from tests.models.chat_questions import question_table
 
@@ -42,6 +42,12 @@ def test_prices(tmp_path):
         path.write_text(text)
         with pytest.raises(HandbenchError, match=r"prices\.toml"):
             read_prices(path)
+
+
+def test_small_amounts_keep_their_digits():
+    assert [money(amount) for amount in (0, 0.0004321, 0.5, 1, 12.345, 1234.5)] == [
+        "0.00", "0.00043", "0.5", "1.00", "12.35", "1,234.50",
+    ]  # fmt: skip
 
 
 def test_an_estimate_by_hand(tmp_path):
