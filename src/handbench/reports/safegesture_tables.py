@@ -230,7 +230,7 @@ def ablation(runs: Sequence[tuple[str, pl.DataFrame]]) -> list[Line]:
             ),
         )
         for model, got in found.items()
-        if len(got) > 1
+        if got.keys() - {"image"}
     ]
 
 
