@@ -9,6 +9,7 @@ decides what comes out (up to rounding, which differs between processors).  Abou
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -114,6 +115,9 @@ def publish(finished: Path, adapter: Path, out: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
             (target / name).write_bytes((source / name).read_bytes())
+    settings = json.loads((out / "tuned" / "adapter_config.json").read_text())
+    settings["base_model_name_or_path"] = "tiny"  # and not the folder it was made in
+    (out / "tuned" / "adapter_config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":
