@@ -124,6 +124,7 @@ def test_panoptic_by_mmposes_file(tmp_path):
     [
         ({"hand_pts": [[1, 2, 1]] * 20, "is_left": 0}, "expected hand_pts of 21 x 3"),
         ({"hand_pts": [[1, 2, 1]] * 21}, "is_left of 0 or 1"),
+        ({"hand_pts": [[1, 2, 1]] * 21, "is_left": True}, "is_left of 0 or 1"),
         ({"hand_pts": [[float("nan"), 2, 1]] * 21, "is_left": 0}, "finite"),
         ([], "expected hand_pts"),
         ({"hand_pts": [[10**400, 2, 1]] * 21, "is_left": 0}, "expected hand_pts"),

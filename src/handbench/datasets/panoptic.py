@@ -100,7 +100,7 @@ def _hand(path: Path) -> tuple[str, Floats]:
     content = json_files.read_json(path, "one hand's points")
     try:
         points = np.asarray(content["hand_pts"], np.float64).reshape(21, 3)
-        left = float(content["is_left"])
+        left = np.nan if isinstance(content["is_left"], bool) else float(content["is_left"])
     except (KeyError, TypeError, ValueError, OverflowError):
         points, left = np.full((21, 3), np.nan), np.nan
     if not np.isfinite(points).all() or left not in (0, 1):
