@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -36,6 +36,7 @@ def test_header_agrees_with_pillow(kind, mode, how, size):
         assert header(data) == (image.format, image.size)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(["JPEG", "PNG"]), st.integers(0, 400))
 def test_header_of_damaged_files_never_fails(noise, kind, place):
     data = encoded(kind, (9, 5))
