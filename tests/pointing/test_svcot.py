@@ -157,6 +157,25 @@ def test_every_turn_shows_what_the_turns_before_gave(ask, scenes):
     assert strategy.turn(3, third, answers).is_empty()
 
 
+def test_the_hand_box_is_told_only_where_the_sub_task_gives_it(ask):
+    strategy = make_strategy(Spec.parse("sv-cot"))
+    for subtask, given in (("edg", True), ("pog", True), ("d-rec", False), ("no-cue", False)):
+        questions, _ = ask(f"pointing/{subtask}?family=qwen3-vl")
+        prompts = strategy.turn(0, questions, tables.empty("answers"))["prompt"].cast(pl.String)
+        assert prompts.str.contains("Hand bbox: [", literal=True).all() == given
+        assert prompts.str.contains("What is said:").any() == (subtask in ("edg", "d-rec"))
+
+
+def test_what_was_asked_can_be_told_again(ask, scenes):
+    questions, _, answers, _ = asked(ask, scenes, "pointing/edg?family=qwen3-vl", "sv-cot?turns=3")
+    strategy = make_strategy(Spec.parse("sv-cot?turns=3"))
+    row = questions.row(0, named=True)
+    mine = answers.filter(pl.col("question_id") == row["question_id"]).sort("turn")
+    told = strategy.prompts(row, [(reply, None) for reply in mine["reply"]])
+    assert told[0] == strategy.turn(0, questions, tables.empty("answers"))["prompt"][0]
+    assert len(told) == mine.height
+
+
 def test_a_chain_that_breaks_ends_there_and_is_counted(ask, scenes):
     def broken(reply: str, row: dict) -> str:
         return "I cannot tell." if row["question_id"].endswith("/0") and '"direction"' in row["prompt"] else reply

@@ -11,7 +11,6 @@ import polars as pl
 from PIL import Image, UnidentifiedImageError
 
 from handbench.protocols import ReadContext
-from handbench.reports.figures import colours
 from handbench.reports.pointing_tables import NAMES
 from handbench.reports.sheet import LONGEST_REPLY, thumbnail
 from handbench.runs.answering import image_root
@@ -23,6 +22,9 @@ from handbench.tasks.pointing.svcot import Chain, read_chain, told_by
 
 MOST: Final = 18
 """Scenes shown."""
+
+COLOURS: Final = ("#ff9f1c", "#4cc9f0", "#ff5d8f", "#b8f35d", "#c77dff", "#ffd166", "#2ec4b6", "#ef6351")
+"""Bright enough to be seen over a picture."""
 
 KEY = ["question_id", "variant"]
 
@@ -56,7 +58,7 @@ class Said:
 
     model: str
     colour: str
-    turns: tuple[tuple[str, str], ...]
+    turns: tuple[tuple[str, str, str], ...]
     verdict: str
     right: bool
     shapes: tuple[Shape, ...]
@@ -106,7 +108,7 @@ def cards(folder: RunFolder, manifest: dict[str, Any], context: ReadContext | No
     answers = folder.read("answers").join(questions.select(KEY), on=KEY, how="semi").sort("turn", maintain_order=True)
     readings = folder.read("readings").join(questions.select(KEY), on=KEY, how="semi")
     models = readings["model"].cast(pl.String).unique(maintain_order=True).to_list()
-    colour = colours(models)
+    colour = {model: COLOURS[place % len(COLOURS)] for place, model in enumerate(models)}
     turns: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in answers.filter(pl.col("repeat") == 0).iter_rows(named=True):
         turns.setdefault((row["question_id"], str(row["model"])), []).append(row)
@@ -214,7 +216,7 @@ def _said(
         verdict = f"{reading['text']!r} ({reading['rule']})"
     if reading["box"] is not None:
         shapes.append(_box("said", reading["box"], size, colour, f"{model}: {verdict}"))
-    told, steps = "", list[Step]()
+    told, steps, prompts = "", list[Step](), list[str]()
     strategy = told_by(model)
     if strategy is not None and str(row["kind"]) == "box":
         speaks = speaks_of(str(row["variant"]))
@@ -228,7 +230,13 @@ def _said(
             _box("candidate" if one.met else "pruned", list(one.box), size, colour, f"{one.name} {one.score}")
             for one in chain.candidates
         ]
-    spoken = tuple((f"turn {reply['turn'] + 1}", _shortened(reply["reply"])) for reply in replies)
+        sent = [tuple(reply["sent_sizes"][0]) if reply["sent_sizes"] else None for reply in replies]
+        prompts = strategy.prompts(row, list(zip(texts, sent, strict=True)))
+    prompts += [""] * (len(replies) - len(prompts))
+    spoken = tuple(
+        (f"turn {reply['turn'] + 1}", prompt, _shortened(reply["reply"]))
+        for reply, prompt in zip(replies, prompts, strict=True)
+    )
     return Said(model, colour, spoken, verdict, bool(reading["correct"]), tuple(shapes), told, tuple(steps))
 
 

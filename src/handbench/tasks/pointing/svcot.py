@@ -187,10 +187,13 @@ def read_scores(reply: str, count: int) -> list[float | None]:
     return [min(max(value, 0.0), 1.0) for value in numbers]
 
 
+_GIVEN: Final = ("edg", "pog")
+"""Sub-tasks that give the hand's box.  In the others no prompt tells it; the ray test still begins at its middle."""
+
 _REFERENCE: Final = " What is said: {referent}."
 _SCENE: Final = (
     "You are given an egocentric (first-person) image where a hand may point to an object. "
-    "Coordinates are {coordinates}. Hand bbox: {hand}.{reference}"
+    "Coordinates are {coordinates}.{hand}{reference}"
 )
 _ASK_DIRECTION: Final = (
     "From the shape of the hand in its box, give the direction in which the index finger points as a unit vector in "
@@ -206,7 +209,7 @@ _ASK_SCORES: Final = (
 )
 
 
-def one_prompt(speaks: Family, size: Size, hand: NDArray[np.floating], referent: str) -> str:
+def one_prompt(speaks: Family, size: Size, hand: NDArray[np.floating] | None, referent: str) -> str:
     """All steps in one structured reply."""
     box = form(speaks) if speaks.form != "json" else form(speaks).strip("{}")
     entry = box if speaks.form == "json" else f'"box": "{box}"' if "<" in box else f'"box": {box}'
@@ -217,11 +220,11 @@ def one_prompt(speaks: Family, size: Size, hand: NDArray[np.floating], referent:
     )
 
 
-def _scene(speaks: Family, size: Size, hand: NDArray[np.floating], referent: str) -> str:
+def _scene(speaks: Family, size: Size, hand: NDArray[np.floating] | None, referent: str) -> str:
     reference = _REFERENCE.replace("{referent}", referent) if referent else ""
     return (
         _SCENE.replace("{coordinates}", coordinates(speaks, size))
-        .replace("{hand}", said_box(speaks, hand, size))
+        .replace("{hand}", "" if hand is None else f" Hand bbox: {said_box(speaks, hand, size)}.")
         .replace("{reference}", reference)
     )
 
@@ -230,7 +233,7 @@ def _lower(text: str) -> str:
     return text[0].lower() + text[1:]
 
 
-def first_prompt(speaks: Family, size: Size, hand: NDArray[np.floating], referent: str) -> str:
+def first_prompt(speaks: Family, size: Size, hand: NDArray[np.floating] | None, referent: str) -> str:
     """Turn 1: the direction."""
     return (
         f"{_scene(speaks, size, hand, referent)} {_ASK_DIRECTION}. "
@@ -239,7 +242,7 @@ def first_prompt(speaks: Family, size: Size, hand: NDArray[np.floating], referen
 
 
 def second_prompt(
-    speaks: Family, size: Size, hand: NDArray[np.floating], referent: str, direction: tuple[float, float]
+    speaks: Family, size: Size, hand: NDArray[np.floating] | None, referent: str, direction: tuple[float, float]
 ) -> str:
     """Turn 2: the candidates along the ray."""
     box = form(speaks) if speaks.form != "json" else form(speaks).strip("{}")
@@ -253,7 +256,7 @@ def second_prompt(
 
 
 def third_prompt(
-    speaks: Family, size: Size, hand: NDArray[np.floating], referent: str, candidates: Sequence[Candidate]
+    speaks: Family, size: Size, hand: NDArray[np.floating] | None, referent: str, candidates: Sequence[Candidate]
 ) -> str:
     """Turn 3: a score for each candidate that the ray meets."""
     listed = "; ".join(
@@ -286,7 +289,6 @@ class Told:
         if row["hand_box"] is None or row["image_size"] is None:
             raise HandbenchError(f"{NAME}: {row['question_id']}: asks only questions of the pointing task")
         size = int(row["image_size"][0]), int(row["image_size"][1])
-        # Without its box the hand is not given (D-REC, no cue), and without a referent nothing is said (POG).
         return cls(speaks_of(str(row["variant"])), size, np.array(row["hand_box"]), str(row["about_referent"] or ""))
 
 
@@ -320,10 +322,21 @@ class SpatialChain:
         asked = questions.with_columns(pl.Series("prompt", prompts, dtype=pl.String))
         return asked.filter(pl.col("prompt").is_not_null()).with_columns(pl.col("prompt").cast(WORD))
 
+    def prompts(self, row: dict[str, Any], said: list[tuple[str, Size | None]]) -> list[str]:
+        """What was asked in each turn.
+
+        Args:
+            row: a row of the ``questions`` table.
+            said: reply and size of the image as sent (None where it is not known) of every turn.
+        """
+        made = (self._prompt(number, Told.of(row), said, row) for number in range(len(said)))
+        return [prompt for prompt in made if prompt is not None]
+
     def _prompt(self, number: int, told: Told, said: list[tuple[str, Size | None]], row: dict[str, Any]) -> str | None:
         if str(row["kind"]) != "box":
             raise HandbenchError(f"{NAME}: {row['question_id']}: asks for no box; ask the other sub-tasks with it")
-        about = told.speaks, told.size, told.hand, told.referent
+        given = str(row["about_descriptor"]) in _GIVEN
+        about = told.speaks, told.size, told.hand if given else None, told.referent
         if self.turns == 1:
             return one_prompt(*about)
         if number == 0:
