@@ -17,7 +17,7 @@ from handbench.faults import Faults
 from handbench.protocols import ReadContext
 from handbench.runs.parts import load_source
 
-QUICK, MANY = 10, 1000
+QUICK, MANY = 5, 1000
 _EXCUSED = ("less", "value")
 
 
