@@ -33,6 +33,8 @@ from tiny_vlm import base, pictures, tower
 PICTURES, HELD_OUT = 16_000, 500
 TOWER_STEPS, BASE_STEPS = 2_600, 280
 ADAPTER_PICTURES = 4_000
+ROUNDS = (TINY, replace(TINY, steps=110, emphasis={"x": 3.0, "y": 4.0, "z": 4.0, "angle": 2.0}))
+"""The adapter's trainings, each going on from the one before: first angles most, then offsets."""
 
 
 def main() -> None:
@@ -69,7 +71,7 @@ def main() -> None:
     record = adapt(data, finished, given.work, given.adapter_pictures, given.seed, say)
     say(f"adapter: {record['trained']}")
     if given.out:
-        publish(finished, given.work / "adapter", given.out)
+        publish(finished, given.work / f"adapter-{len(ROUNDS)}", given.out)
         say(f"{given.out}: {sum(path.stat().st_size for path in given.out.rglob('*') if path.is_file()) / 1e6:.1f} MB")
 
 
@@ -102,8 +104,16 @@ def adapt(data: pictures.Pictures, folder: Path, work: Path, count: int, seed: i
 
     questions = run.table("questions")
     about = {"task": "handvqa?per_descriptor=all", "data": spec, "split": "train"}
-    named = Base("tiny", str(folder), "float32", "cpu")
-    return tune(questions, place, named, replace(TINY, seed=seed), work / "adapter", about=about, progress=progress)
+    named, start = Base("tiny", str(folder), "float32", "cpu"), None
+    record: dict[str, Any] = {}
+    for number, settings in enumerate(ROUNDS):
+        out = work / f"adapter-{number + 1}"
+        record = tune(
+            questions, place, named, replace(settings, seed=seed + number), out, start=start, about=about,
+            progress=progress,
+        )  # fmt: skip
+        start = out
+    return record
 
 
 def publish(finished: Path, adapter: Path, out: Path) -> None:

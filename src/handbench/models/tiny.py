@@ -30,13 +30,16 @@ def adapter_folder(name: str) -> str:
 def tiny(spec: Spec, options: Options) -> Model:
     """``tiny``, or ``tiny?adapter=tuned`` or ``tiny?adapter=PATH`` for one of your own.
 
-    Options: ``adapter``, ``mode`` (generate, options), ``batch``, ``max_tokens``, ``allow_overlap``, ``name``.
+    It answers by the likeliest letter: a reply that it writes (``mode=generate``) often has the letter of one option
+    and the words of another, since its words follow the picture by themselves.
+
+    Options: ``adapter``, ``mode`` (options, generate), ``batch``, ``max_tokens``, ``allow_overlap``, ``name``.
     """
     if spec.name:
         raise HandbenchError(f"{spec}: tiny takes no path; an adapter is named by tiny?adapter=PATH")
     adapter = options.text("adapter", "")
     name = options.text("name", str(spec))
-    by_options = options.choice("mode", "generate", ("generate", "options")) == "options"
+    by_options = options.choice("mode", "options", ("generate", "options")) == "options"
     batch = options.integer("batch", 32, least=1)
     max_tokens = options.integer("max_tokens", 24, least=1)
     allow = options.flag("allow_overlap")
