@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from handbench.runs.parts import ReadContext, load_source
 from tests.datasets.layouts import Expected, Hand
+
+from handbench.errors import HandbenchError
+from handbench.faults import Faults
+from handbench.runs.parts import ReadContext, load_source
 
 
 @dataclass(frozen=True)
 class Case:
-    """A layout, the reader meant for it, and where in its folder that reader is pointed."""
+    """A layout with its options, the reader meant for it, and how that reader is asked."""
 
     layout: str
     reader: str
     at: str = "."
+    query: str = ""
+    keep_going: bool = False
+    options: dict[str, str] = field(default_factory=dict)
 
+
+HO3D_STOPS = pytest.mark.xfail(
+    strict=True,
+    raises=HandbenchError,
+    reason="the owner's folder lacks the pickles of some frames; the reader stops there unless told to keep going",
+)
 
 CASES = [
     pytest.param(Case("freihand", "freihand"), id="freihand"),
     pytest.param(Case("simplehand", "freihand"), id="simplehand"),
+    pytest.param(Case("interhand", "interhand", query="?hands=both"), id="interhand"),
+    pytest.param(Case("fpha", "fpha"), id="fpha"),
+    pytest.param(Case("fpha", "fpha", options={"annotation": "Hand_pose_annotation_v1"}), id="fpha-v1"),
+    pytest.param(Case("ho3d", "ho3d", options={"version": "v2"}), id="ho3d-v2", marks=HO3D_STOPS),
+    pytest.param(Case("ho3d", "ho3d", options={"version": "v3"}), id="ho3d-v3", marks=HO3D_STOPS),
+    pytest.param(Case("ho3d", "ho3d", keep_going=True, options={"version": "v2"}), id="ho3d-v2-keep-going"),
+    pytest.param(Case("ho3d", "ho3d", keep_going=True, options={"version": "v3"}), id="ho3d-v3-keep-going"),
 ]
 
 
@@ -41,9 +59,12 @@ def hands() -> list[Hand]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_reader_finds_what_the_owner_ships(case: Case, hands: list[Hand], tmp_path: Path):
-    expected = importlib.import_module(f"tests.datasets.layouts.{case.layout}").write(tmp_path, hands)
+    expected = importlib.import_module(f"tests.datasets.layouts.{case.layout}").write(tmp_path, hands, **case.options)
     for split in dict.fromkeys(item.split for item in expected):
-        source = load_source(f"{case.reader}:{tmp_path / case.at}", ReadContext(split=split))
+        source = load_source(
+            f"{case.reader}:{tmp_path / case.at}{case.query}",
+            ReadContext(split=split, faults=Faults(keep_going=case.keep_going)),
+        )
         found: dict[tuple[Path, str | None], list[dict]] = {}
         for row in source.hands.iter_rows(named=True):
             found.setdefault(((source.root / row["image"]).resolve(), row["side"]), []).append(row)
@@ -51,11 +72,15 @@ def test_the_reader_finds_what_the_owner_ships(case: Case, hands: list[Hand], tm
         for item in expected:
             if item.split == split:
                 wanted.setdefault(((tmp_path / item.image).resolve(), item.side), []).append(item)
-        assert {key: len(rows) for key, rows in found.items()} == {key: len(rows) for key, rows in wanted.items()}
+        assert _counts(found) == _counts(wanted)
         for key, items in wanted.items():
             for item, row in zip(_sorted(items), sorted(found[key], key=_first_row), strict=True):
-                _same(row["joints_cam"], item.joints_cam, 1e-5)
-                _same(row["joints_px"], item.joints_px, 1e-3)
+                _same(f"{item.image} {item.side}: joints_cam", row["joints_cam"], item.joints_cam, 1e-5)
+                _same(f"{item.image} {item.side}: joints_px", row["joints_px"], item.joints_px, 1e-3)
+
+
+def _counts(rows: dict[tuple[Path, str | None], list]) -> list[tuple[str, str, int]]:
+    return sorted((str(image), side or "", len(of)) for (image, side), of in rows.items())
 
 
 def _first_row(row: dict) -> float:
@@ -66,7 +91,7 @@ def _sorted(items: list[Expected]) -> list[Expected]:
     return sorted(items, key=lambda item: 0.0 if item.joints_px is None else float(item.joints_px[0, 0]))
 
 
-def _same(found: list | None, wanted: np.ndarray | None, tolerance: float) -> None:
-    assert (found is None) == (wanted is None)
+def _same(what: str, found: list | None, wanted: np.ndarray | None, tolerance: float) -> None:
+    assert (found is None) == (wanted is None), f"{what}: {found} where {wanted} is stored"
     if wanted is not None:
-        np.testing.assert_allclose(np.array(found, dtype=float), wanted, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(np.array(found, dtype=float), wanted, rtol=0, atol=tolerance, err_msg=what)

@@ -1,10 +1,11 @@
 """FreiHAND v2 as its authors publish it (hand-data.md, section 2, "FreiHAND").
 
-``training_K.json``, ``training_xyz.json``, ``training_mano.json`` and ``training_scale.json`` are lists with a row per frame; ``training/rgb/%08d.jpg`` (224 × 224) holds every frame four times, numbered
-frame + 32560 × version, the versions being green screen, hom, sample, auto. The lists have 32560 rows (3960 in the
-evaluation part): here nearly all of them stand for pictures left out. ``training/mask/%08d.jpg`` exists for the first
-version only. The evaluation part has the same files and one version. Joints are metres in an OpenCV camera
-frame, in the order used here; all hands are right.
+``training_K.json``, ``training_xyz.json``, ``training_mano.json`` and ``training_scale.json`` are lists with a row per
+frame; ``training/rgb/%08d.jpg`` (224 × 224) holds every frame four times, numbered frame + 32560 × version, the
+versions being green screen, hom, sample, auto. The lists have 32560 rows (3960 in the evaluation part): here nearly
+all of them stand for pictures left out. ``training/mask/%08d.jpg`` exists for the first version only. The evaluation
+part has the same files and one version. Joints are metres in an OpenCV camera frame, in the order used here; all hands
+are right.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-
 from tests.datasets.layouts import Expected, Hand, camera, of_side, write_image, write_text
 
 SIZE = (224, 224)
