@@ -58,7 +58,7 @@ def write(root: Path, hands: list[Hand], annotation: str = "Hand_pose_annotation
 
 def _action_split() -> str:
     lines = []
-    for part in ("train", "Test"):
+    for part, title in (("train", "Training"), ("test", "Test")):
         takes = [f"{take} {label}" for take, (of, label, _rows, _pictures) in TAKES.items() if of == part]
         lines += [f"{title} {len(takes)}", *takes]
     return "\n".join(lines) + "\n"
