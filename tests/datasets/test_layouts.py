@@ -43,6 +43,9 @@ CASES = [
     pytest.param(Case("ho3d", "ho3d", options={"version": "v3"}), id="ho3d-v3", marks=HO3D_STOPS),
     pytest.param(Case("ho3d", "ho3d", keep_going=True, options={"version": "v2"}), id="ho3d-v2-keep-going"),
     pytest.param(Case("ho3d", "ho3d", keep_going=True, options={"version": "v3"}), id="ho3d-v3-keep-going"),
+    pytest.param(Case("dexycb", "dexycb"), id="dexycb"),
+    pytest.param(Case("h2o", "h2o"), id="h2o"),
+    pytest.param(Case("rhd", "rhd"), id="rhd"),
 ]
 
 
