@@ -2,8 +2,8 @@
 
 ``{subject}/{sequence}/{camera}/color_%06d.jpg`` (640 × 480) and ``labels_%06d.npz`` beside it; ``meta.yml`` in the
 sequence tells the side of the hand and the calibrations, which are in ``calibration/``. ``joint_3d`` is 1 × 21 × 3
-metres in the OpenCV camera frame, ``joint_2d`` 1 × 21 × 2 pixels, in the order used here. Where there is no hand both are −1
-and ``pose_m`` is 0.
+metres in the OpenCV camera frame, ``joint_2d`` 1 × 21 × 2 pixels, in the order used here. Where there is no hand both
+are −1 and ``pose_m`` is 0.
 """
 
 from __future__ import annotations
