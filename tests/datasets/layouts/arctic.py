@@ -1,9 +1,10 @@
 """ARCTIC's processed splits (hand-data.md, section 2, "ARCTIC"; nesting as in the owner's own loader).
 
-``splits/{p1,p2}_{train,val}.npy`` is a pickled dict: ``imgnames`` (``./arctic_data/data/images/{subject}/{sequence}/
-{view}/%05d.jpg``) and ``data_dict`` by ``{subject}/{sequence}`` with ``cam_coord`` (joints of each side, frames × 9 views
-× 21 × 3 metres, and validity), ``2d`` (pixels), ``bbox`` and ``params``. View 0 is egocentric (p2), 1 to 8 are not (p1).
-``meta/misc.json`` has, per subject, the intrinsics of the eight views, the image sizes and ``ioi_offset``, the number
+``splits/{p1,p2}_{train,val}.npy`` is a pickled dict: ``imgnames`` (``./arctic_data/data/images/``, then
+``{subject}/{sequence}/{view}/%05d.jpg``) and ``data_dict`` by ``{subject}/{sequence}`` with ``cam_coord`` (joints of
+each side, frames × 9 views × 21 × 3 metres, and validity), ``2d`` (pixels), ``bbox`` and ``params``. View 0 is
+egocentric (p2), 1 to 8 are not (p1). The pixels are those of a lens without distortion; here there is none.
+``meta/misc.json`` has, by subject, the intrinsics of the eight views, the image sizes and ``ioi_offset``, the number
 of the picture of frame 0. Joints are in MANO's order with the five tips behind.
 """
 
@@ -25,8 +26,8 @@ TAKES = {
 }
 
 
-def write(root: Path, hands: list[Hand]) -> list[Expected]:
-    """Two frames of a take in each split: both hands, then the right one alone."""
+def write(root: Path, hands: list[Hand], setup: str = "p1") -> list[Expected]:
+    """Two frames of a take in each split of a setup: both hands, then the right one alone."""
     matrix = camera(*SIZE)
     subject = {
         "gender": "female",
@@ -38,6 +39,8 @@ def write(root: Path, hands: list[Hand]) -> list[Expected]:
     write_json(root / "meta" / "misc.json", {"s01": subject, "s05": subject})
     expected = []
     for turn, (split, (person, sequence, views)) in enumerate(TAKES.items()):
+        if not split.startswith(setup):
+            continue
         shown = {side: of_side(hands, side)[turn : turn + 2] for side in ("left", "right")}
         joints, points, valid = _take(shown)
         names = []

@@ -1,11 +1,11 @@
-"""AssemblyHands, egocentric part (hand-data.md, section 2, "AssemblyHands"; nesting as in the owner's own loader).
+"""AssemblyHands, egocentric (hand-data.md, section 2, "AssemblyHands"; nesting as in the owner's own loader).
 
-``images/{file_name}`` and in ``annotations/{split}/`` the files ``assemblyhands_{split}_ego_data_v1-1.json`` (images and
-annotations as in InterHand2.6M, ``bbox`` a dict of x1, y1, x2, y2 or null per hand, ``joint_valid`` of that view),
+``images/{file_name}`` and in ``annotations/{split}/`` the files ``assemblyhands_{split}_ego_data_v1-1.json`` (images
+and annotations as in InterHand2.6M, ``bbox`` a dict of x1, y1, x2, y2 or null per hand, ``joint_valid`` of that view),
 ``assemblyhands_{split}_ego_calib_v1-1.json`` (under ``calibration``, by sequence: ``intrinsics`` of a camera and
-``extrinsics`` of a frame and camera) and ``assemblyhands_{split}_joint_3d_v1-1.json`` (under ``annotations``, by sequence
-and frame). Joints are 42 rows of world millimetres, the right hand first, from the tips inward, the wrist last;
-X_cam = R X + t.
+``extrinsics`` of a frame and camera) and ``assemblyhands_{split}_joint_3d_v1-1.json`` (under ``annotations``, by
+sequence and frame). Joints are 42 rows of world millimetres, the right hand first, from the tips inward, the wrist
+last; X_cam = R X + t.
 """
 
 from __future__ import annotations

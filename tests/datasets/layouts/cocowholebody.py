@@ -1,8 +1,8 @@
 """COCO-WholeBody (hand-data.md, section 2, "COCO-WholeBody", and the official example file).
 
 ``annotations/coco_wholebody_{train,val}_v1.0.json`` and the pictures of COCO in ``{train,val}2017/%012d.jpg``. A
-person's ``lefthand_kpts`` and ``righthand_kpts`` are 21 × (x, y, v), boxes are x, y, w, h; ``lefthand_valid`` says whether
-there is a hand, all zeros where not. v is a number of 0 to 1 in steps of 0.01 or 0, 1, 2; above 0 is usable.
+person's ``lefthand_kpts`` and ``righthand_kpts`` are 21 × (x, y, v), boxes are x, y, w, h; ``lefthand_valid`` says
+whether there is a hand, all zeros where not. v is a number of 0 to 1 in steps of 0.01 or 0, 1, 2; above 0 is usable.
 """
 
 from __future__ import annotations

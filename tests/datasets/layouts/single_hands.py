@@ -1,9 +1,10 @@
 """OneHand10K and Panoptic HandDB, the annotations converted to COCO's form (hand-data.md, sections 1 and 2, sentinels).
 
 OneHand10K: ``annotations/onehand10k_{train,test}.json``, pictures ``{Train,Test}/source/{n}.jpg``. Panoptic:
-``annotations/panoptic_{train,test}.json``, pictures ``hand_labels/manual_{train,test}/{id}_{l,r}.jpg``, with ``head_size``
-and ``center``. ``file_name`` is relative to the dataset's folder. ``keypoints`` are 21 × (x, y, flag) in the order used
-here; a joint that is not annotated is (0, 0, 0). OneHand10K does not tell the side, Panoptic's file names do.
+``annotations/panoptic_{train,test}.json``, pictures ``hand_labels/manual_{train,test}/{id}_{l,r}.jpg`` and
+``hand143_panopticdb/imgs/%08d.jpg``, with ``head_size`` and ``center``. ``file_name`` is relative to the dataset's
+folder. ``keypoints`` are 21 × (x, y, flag) in the order used here; a joint that is not annotated is (0, 0, 0).
+OneHand10K does not tell the side, the names of Panoptic's first folder do.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from tests.datasets.layouts import Expected, Hand, camera, write_image, write_js
 SIZE = (368, 320)
 
 
-def write(root: Path, hands: list[Hand], dataset: str) -> list[Expected]:
-    """Two pictures in each split, the second without its wrist."""
+def write(root: Path, hands: list[Hand], dataset: str, sides: bool = False) -> list[Expected]:
+    """Two pictures in each split, the second without its wrist; ``sides`` takes those whose name tells the side."""
     expected = []
     for split, pair in (("train", hands[:2]), ("test", (hands[-1], hands[0]))):
         images, annotations = [], []
         for place, hand in enumerate(pair):
             number = 1402 + place
-            name, side = _name(dataset, split, number, hand)
+            name, side = _name(dataset, split, number, hand.side if sides else None)
             write_image(root / name, SIZE, shade=place)
             images.append({"id": number, "file_name": name, "width": SIZE[0], "height": SIZE[1]})
             points = hand.seen_by(camera(*SIZE), SIZE).joints_px.copy()
@@ -51,7 +52,9 @@ def write(root: Path, hands: list[Hand], dataset: str) -> list[Expected]:
     return expected
 
 
-def _name(dataset: str, split: str, number: int, hand: Hand) -> tuple[str, str | None]:
-    if dataset == "panoptic":
-        return f"hand_labels/manual_{split}/{number:09d}_01_{hand.side[0]}.jpg", hand.side
-    return f"{split.title()}/source/{number}.jpg", None
+def _name(dataset: str, split: str, number: int, side: str | None) -> tuple[str, str | None]:
+    if dataset == "onehand10k":
+        return f"{split.title()}/source/{number}.jpg", None
+    if side is None:
+        return f"hand143_panopticdb/imgs/{number + 1000 * (split == 'test'):08d}.jpg", None
+    return f"hand_labels/manual_{split}/{number:09d}_01_{side[0]}.jpg", side
