@@ -9,12 +9,11 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from handbench import tables
 from handbench.errors import HandbenchError
 from handbench.protocols import Progress, ReadContext, no_progress
 from handbench.reports import description
 from handbench.reports.html import write_report
-from handbench.runs import answering, asking, posebench, scoring
+from handbench.runs import answering, asking, merging, posebench, scoring
 from handbench.runs.asking import Shard
 from handbench.runs.costs import Estimate, Price, budget_of, price_of, read_prices
 from handbench.runs.folder import RunFolder, slug
@@ -307,42 +306,7 @@ def merge(shards: Sequence[str | Path], out: str | Path) -> Run:
     Raises:
         HandbenchError: a shard is missing, comes twice, or is of other questions.
     """
-    runs = [Run.open(path) for path in shards]
-    numbered = {run.manifest["asked"]["shard"]: run for run in runs}
-    total = len(runs)
-    wanted = [f"{number}/{total}" for number in range(1, total + 1)]
-    if sorted(numbered) != sorted(wanted):
-        there = ", ".join(sorted(numbered))
-        raise HandbenchError(f"merge: expected the shards {', '.join(wanted)}, found {there}")
-    ordered = [numbered[name] for name in wanted]
-    first = ordered[0].manifest
-    for other in ordered[1:]:
-        for key, value in other.manifest["asked"].items():
-            if key != "shard" and value != first["asked"][key]:
-                raise HandbenchError(f"{other.folder.root}: {key} is {value!r}, elsewhere {first['asked'][key]!r}")
-    folder = RunFolder(Path(out))
-    counts = dict.fromkeys(("count", "hands", "images"), 0)
-    not_asked: dict[str, int] = {}
-    for name in ("questions", "hands", "frames"):
-        with tables.Writer(folder.table(name), name) as writer:
-            for part in ordered:
-                for frame in tables.iterate(part.folder.table(name), name):
-                    writer.add(frame)
-        counts["count" if name == "questions" else "images" if name == "frames" else name] = writer.rows
-    for part in ordered:
-        for reason, count in part.manifest["not_asked"].items():
-            not_asked[reason] = not_asked.get(reason, 0) + count
-    questions = {**counts, "hash": tables.content_hash(folder.table("questions"), "questions")}
-    folder.write_manifest(
-        {
-            **first,
-            "asked": {**first["asked"], "shard": "1/1"},
-            "questions": questions,
-            "not_asked": dict(sorted(not_asked.items())),
-            "models": [],
-        }
-    )
-    return Run(folder)
+    return Run(merging.merge([Run.open(path).folder for path in shards], Path(out)))
 
 
 __all__ = ["Run", "answer", "ask", "default_folder", "describe", "estimate", "merge", "report", "run", "score"]

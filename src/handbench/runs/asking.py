@@ -102,6 +102,11 @@ def _images_of(rows: pl.DataFrame) -> pl.Series:
     return (rows["images"].explode() if "images" in rows.columns else rows["image"]).drop_nulls().unique()
 
 
+def once_each(frames: pl.DataFrame) -> pl.DataFrame:
+    """The ``frames`` table as a run keeps it: by image, so that shards laid together are the whole."""
+    return frames.unique("image", keep="first", maintain_order=True).sort("image")
+
+
 def chunks(hands: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Hands in slabs of bounded size."""
     for start in range(0, hands.height, HANDS_PER_CHUNK):
@@ -148,6 +153,8 @@ def ask(
         raise HandbenchError(f"{task_name}: say where the {kind} come from with --data; handbench list shows all")
     if kind is None and data != NO_DATA:
         raise HandbenchError(f"{task_name}: shows no image and needs no source; leave out --data {data}")
+    if kind is None and shard.of > 1:
+        raise HandbenchError(f"{task_name}: is made of no source that could be shared out; leave out --shard")
     source = load_source(data, context) if kind is not None else _text_alone()
     if kind is not None and _rows(source, kind).is_empty():
         raise HandbenchError(f"{data}: no {kind} to ask about{_why(source)}")
@@ -166,7 +173,7 @@ def _write(
     folder.root.mkdir(parents=True, exist_ok=True)
     kind = source_table(options)
     hands = shard.take(_rows(source, kind)) if kind else tables.empty("hands")
-    frames = source.frames.filter(pl.col("image").is_in(_images_of(hands).implode()))
+    frames = once_each(source.frames.filter(pl.col("image").is_in(_images_of(hands).implode())))
     skipped: Counter[str] = Counter()
     done = 0
     with tables.Writer(folder.table("questions"), "questions") as writer:
