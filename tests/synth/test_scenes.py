@@ -120,6 +120,20 @@ def test_the_target_is_drawn_in_its_colour():
     assert checked >= 4
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_as_many_targets_are_hidden_as_declared(share):
+    made = [make_scene(4, index, 192, negatives=0, occluded=share) for index in range(8)]
+    assert [scene.hidden[scene.target] > 0.25 for scene in made] == [bool(share)] * 8
+    assert max(scene.hidden[scene.target] for scene in made) <= 0.75
+
+
+@pytest.mark.slow
+def test_as_many_targets_are_hidden_as_in_the_paper():
+    """Section 2.1: 42.5 %; 200 independent scenes differ from that by more than 10 points once in 200 sets."""
+    hidden = [scene.hidden[scene.target] for scene in (make_scene(6, index, 192, negatives=0) for index in range(200))]
+    assert np.mean(np.array(hidden) > 0.25) == pytest.approx(0.425, abs=0.1)
+
+
 def test_hidden_parts_are_graded():
     names = [occlusion_name(part) for part in (0.0, 0.1, 0.3, 0.6)]
     assert names == ["none", "slight", "moderate", "severe"]
@@ -173,3 +187,5 @@ def test_splits_share_no_scene(tmp_path):
         load_source("synth:scenes?n=3", ReadContext(split="dev"))
     with pytest.raises(HandbenchError, match="negatives"):
         make_scene(0, 0, 96, negatives=1.5)
+    with pytest.raises(HandbenchError, match="occluded"):
+        make_scene(0, 0, 96, occluded=-0.1)

@@ -32,6 +32,9 @@ IDLE: Final = ("open_palm", "fist", "relaxed")
 OCCLUSION: Final = ((0.02, "none"), (0.25, "slight"), (0.5, "moderate"), (1.0, "severe"))
 """Upper ends of the hidden part, and names."""
 
+MUCH: Final = OCCLUSION[1][0]
+"""A thing of which more is hidden counts as occluded in EgoPoint-Ground's section 2.1."""
+
 _KNUCKLE, _TIP = 5, 8
 _MOST_HIDDEN = 0.75
 _TRIES = 400
@@ -165,7 +168,7 @@ def stream(seed: int, index: int, concern: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, index, concern, 41])))
 
 
-def make_scene(seed: int, index: int, width: int = 512, negatives: float = 0.15) -> Scene:
+def make_scene(seed: int, index: int, width: int = 512, negatives: float = 0.15, occluded: float = 0.425) -> Scene:
     """Make picture ``index`` of set ``seed``: a pure function of its arguments.
 
     Args:
@@ -173,28 +176,34 @@ def make_scene(seed: int, index: int, width: int = 512, negatives: float = 0.15)
         index: in the set, not negative.
         width: of the picture in pixels; it is three quarters as high.
         negatives: share of pictures with a negative, of the three kinds in turn.
+        occluded: share of targets that are more than a quarter hidden; the default is EgoPoint-Ground's (section 2.1).
 
     Raises:
         HandbenchError: a number is out of its range.
     """
-    if seed < 0 or index < 0 or width < 64 or not 0 <= negatives <= 1:
-        raise HandbenchError(f"rendered scene: seed {seed}, index {index}, width {width}, negatives {negatives}")
+    if seed < 0 or index < 0 or width < 64 or not 0 <= negatives <= 1 or not 0 <= occluded <= 1:
+        raise HandbenchError(
+            f"rendered scene: seed {seed}, index {index}, width {width}, negatives {negatives}, occluded {occluded}"
+        )
     rng = stream(seed, index, 0)
     negative = NEGATIVES[rng.integers(3)] if rng.random() < negatives else None
+    hide = bool(rng.random() < occluded)
     for _ in range(_TRIES):
-        found = _attempt(rng, seed, index, width, negative)
+        found = _attempt(rng, seed, index, width, negative, hide=hide)
         if found is not None:
             return found
     raise HandbenchError(f"rendered scene: seed {seed}, index {index}: no arrangement found in {_TRIES} tries")
 
 
-def _attempt(rng: np.random.Generator, seed: int, index: int, width: int, negative: str | None) -> Scene | None:
-    """One arrangement; None where it does not come out as it should."""
+def _attempt(
+    rng: np.random.Generator, seed: int, index: int, width: int, negative: str | None, *, hide: bool
+) -> Scene | None:
+    """One arrangement, its target hidden by more than a quarter or not; None where it does not come out so."""
     camera = Camera(
         rng.uniform(0.46, 0.58), rng.uniform(36, 46), rng.uniform(0.74, 0.9) * width, width, round(width * 0.75)
     )
     things = _things(rng, camera)
-    wanted = _wanted(rng, camera, things)
+    wanted = _wanted(rng, camera, things, hide=hide)
     aim = _aim(rng, camera, things, wanted, empty=negative == "empty-ray")
     hand = _hand(rng, camera, aim, "point" if negative != "not-pointing" else str(rng.choice(IDLE)))
     if hand is None or _collides(hand, things, camera):
@@ -210,20 +219,22 @@ def _attempt(rng: np.random.Generator, seed: int, index: int, width: int, negati
     if negative == "empty-ray" and _ray_meets(scene.ray_px(), scene.boxes()).any():
         return None
     hidden = _hidden(scene)
-    if (hidden > (_MOST_HIDDEN if met is None else 0.97)).any() or (met is not None and hidden[met] > _MOST_HIDDEN):
+    if (hidden > (_MOST_HIDDEN if met is None else 0.97)).any():
+        return None
+    if met is not None and (hidden[met] > _MOST_HIDDEN or (hidden[met] > MUCH) != hide):
         return None
     return Scene(seed, index, camera, things, hand, met, negative, scene.light, hidden)
 
 
-def _wanted(rng: np.random.Generator, camera: Camera, things: tuple[Thing, ...]) -> int:
-    """The thing to point at: more often one that another stands before than by chance."""
+def _wanted(rng: np.random.Generator, camera: Camera, things: tuple[Thing, ...], *, hide: bool) -> int:
+    """The thing to point at: where it is to be hidden, rather one that another stands before."""
     boxes = np.array([_box(thing.mesh.vertices, camera) for thing in things])
     depth = np.array([thing.middle[2] for thing in things])
     low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
     shared = np.clip(high - low, 0, None).prod(axis=2) / (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)[:, None]
     covered = np.where(depth[None, :] < depth[:, None], shared, 0).max(axis=1)
-    weight = 0.2 + 10 * covered**1.5
+    weight = 0.05 + 10 * covered**1.5 if hide else np.ones(len(things))
     return int(rng.choice(len(things), p=weight / weight.sum()))
 
 

@@ -40,10 +40,11 @@ _TABLE: Final = 26
 
 
 def read(spec: Spec, context: ReadContext) -> Source:
-    """Read ``synth:scenes?n=300&seed=0&width=512&negatives=0.15&supersample=2``.
+    """Read ``synth:scenes?n=300&seed=0&width=512&negatives=0.15&occluded=0.425&supersample=2``.
 
     Args:
-        spec: how many scenes, of which seed, how large (three quarters as high as wide), how many with a negative.
+        spec: how many scenes, of which seed, how large (three quarters as high as wide), the share with a negative and
+            that of targets which are more than a quarter hidden.
         context: split ``test`` (default), ``train`` or ``val``; where images are cached; processes.
 
     Returns:
@@ -54,13 +55,14 @@ def read(spec: Spec, context: ReadContext) -> Source:
     seed = options.integer("seed", 0, least=0)
     width = options.integer("width", 512, least=64)
     negatives = options.number("negatives", 0.15)
+    occluded = options.number("occluded", 0.425)
     supersample = options.integer("supersample", 2, least=1)
     options.done()
     split = context.split or "test"
     if split not in SPLITS:
         raise HandbenchError(f"{spec}: splits are {', '.join(SPLITS)}, not {split!r}")
     drawn = len(SPLITS) * seed + SPLITS.index(split)
-    make = partial(make_scene, drawn, width=width, negatives=negatives)
+    make = partial(make_scene, drawn, width=width, negatives=negatives, occluded=occluded)
     rows = []
     workers = context.workers if count >= SERIAL_BELOW else 1
     for row in spread(partial(_row, make=make, split=split), range(count), workers):
