@@ -54,8 +54,13 @@ def read(spec: Spec, context: ReadContext) -> Source:
     hashed = options.flag("hash", default=True)
     options.done()
     split = context.split or "p1_val"
+    if split.startswith("p2_"):
+        raise HandbenchError(
+            f"{spec}: {split} are first-person images through a lens that bends straight lines; "
+            "only p1_train and p1_val are read"
+        )
     if not _SPLIT.fullmatch(split):
-        raise HandbenchError(f"{spec}: no split {split!r}; there are p1_train, p1_val, p2_train, p2_val")
+        raise HandbenchError(f"{spec}: no split {split!r}; there are p1_train, p1_val")
     root = files.folder(spec)
     path = root / "splits" / f"{split}.npy"
     context.progress(0, None, "reading annotations")

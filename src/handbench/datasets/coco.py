@@ -76,7 +76,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
     return read_file(path, Setting(NAME, split, root, path, context, hashed), side, least)
 
 
-def read_file(path: Path, setting: Setting, side: str = "unknown", least: float = 0) -> Source:
+def read_file(
+    path: Path, setting: Setting, side: str = "unknown", least: float = 0, *, side_in_name: bool = False
+) -> Source:
     """Read one COCO-like file.
 
     Args:
@@ -84,6 +86,7 @@ def read_file(path: Path, setting: Setting, side: str = "unknown", least: float 
         setting: whose hands they are, with the folder that images are relative to.
         side: of all hands, where the file does not tell.
         least: the least size of a hand, pixels.
+        side_in_name: whether an image's name that ends in ``_l`` or ``_r`` tells the side of its hand.
 
     Raises:
         HandbenchError: the file or an image is damaged, nothing is left, or points are placeholders.
@@ -98,6 +101,11 @@ def read_file(path: Path, setting: Setting, side: str = "unknown", least: float 
     crowd = pl.col("iscrowd").fill_null(0) != 0
     left.rows = left.rows.with_columns(crowded=crowd.any().over("image_id"))
     left.keep("crowd", ~crowd)
+    if side_in_name:
+        told = (
+            pl.col("file_name").str.extract(r"_([lr])\.\w+$").replace_strict({"l": "left", "r": "right"}, default=None)
+        )
+        left.rows = left.rows.with_columns(hand_type=pl.coalesce("hand_type", told))
     left.rows, points = _hands(left.rows, side, path)
     given = points[..., 2] > 0
     enough = given.any(axis=1) & left.rows["valid"].to_numpy()

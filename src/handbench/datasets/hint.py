@@ -24,6 +24,8 @@ from handbench.specs import Options, Spec
 NAME: Final = "hint"
 SPLITS: Final = ("train", "val", "test")
 
+NOT_SHIPPED: Final = "image of Ego4D, which the owner does not ship"
+
 
 @dataset(NAME)
 def read(spec: Spec, context: ReadContext) -> Source:
@@ -53,7 +55,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     keys: list[str] = []
     points: list[Floats] = []
     hidden: list[Floats] = []
-    skipped = Skipped({"no image": 0})
+    skipped = Skipped({"no image": 0, NOT_SHIPPED: 0})
     for done, path in enumerate(annotations):
         if done % 256 == 0:
             context.progress(done, len(annotations), "reading annotations")
@@ -64,8 +66,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
             continue
         key = files.stem(path.relative_to(root).as_posix())
         if not (root / f"{key}.jpg").is_file():
-            skipped["no image"] += len(found)
-            skipped.firsts.setdefault("no image", f"{key}.jpg")
+            reason = NOT_SHIPPED if "_ego4d_" in key.partition("/")[0] else "no image"
+            skipped[reason] += len(found)
+            skipped.firsts.setdefault(reason, f"{key}.jpg")
             continue
         for number, (place, mark) in enumerate(found):
             images.append(f"{key}.jpg")
@@ -73,7 +76,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
             points.append(place)
             hidden.append(mark)
     if not images:
-        raise HandbenchError(f"{root}: nothing is left of the split {split} (no image: {skipped['no image']})")
+        raise HandbenchError(
+            f"{root}: nothing is left of the split {split} ({', '.join(f'{reason}: {count}' for reason, count in skipped.items() if count)})"
+        )
     good, sizes = files.readable(root, images, context.faults)
     if not good.any():
         files.refuse_nothing(root, context.faults)

@@ -148,7 +148,7 @@ def _later_release(root: Path, split: str, rows: int) -> Floats | None:
 def _annotation(path: Path, joints: Any) -> tuple[Floats, Floats, Floats | None] | str:
     """Joints (21, 3) as in the file, camera (3, 3) and MANO parameters (61), or why there are no joints."""
     if not path.is_file():
-        return "no annotation file"
+        return "no pickle of the frame"  # the owner's copy lacks whole stretches
     content = load_pickle(path, "one frame's annotation")
     if not isinstance(content, dict) or "handJoints3D" not in content or "camMat" not in content:
         raise HandbenchError(f"{path}: expected a dict with handJoints3D and camMat")

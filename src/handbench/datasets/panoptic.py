@@ -47,7 +47,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     root = files.folder(spec)
     merged = root / "annotations" / f"panoptic_{split}.json"
     if merged.is_file():
-        return read_file(merged, Setting(NAME, split, root, merged, context, hashed))
+        return read_file(merged, Setting(NAME, split, root, merged, context, hashed), side_in_name=True)
     places = [f"{place}manual_{split}" for place in _PLACES]
     place = next((name for name in places if (root / name).is_dir()), None)
     if place is None:
