@@ -64,7 +64,7 @@ def test_frames_without_annotation_are_counted(tmp_path):
     source = read(spec(tmp_path), context())
     assert source.hands.height == len(FRAMES) - 4
     assert source.skipped == {
-        "no annotation file": 1,
+        "no pickle of the frame": 1,
         "not annotated": 1,
         "wrist alone annotated": 1,
         "no image": 1,

@@ -76,9 +76,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
             points.append(place)
             hidden.append(mark)
     if not images:
-        raise HandbenchError(
-            f"{root}: nothing is left of the split {split} ({', '.join(f'{reason}: {count}' for reason, count in skipped.items() if count)})"
-        )
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in skipped.items() if count)
+        raise HandbenchError(f"{root}: nothing is left of the split {split} ({reasons})")
     good, sizes = files.readable(root, images, context.faults)
     if not good.any():
         files.refuse_nothing(root, context.faults)
