@@ -198,6 +198,20 @@ def qwen():
     return T.Qwen2_5_VLForConditionalGeneration(config), processor
 
 
+def clip():
+    """Two towers into one space; no model that can be asked."""
+    import transformers as T
+
+    words = tokenizer([], model_max_length=64)
+    tower = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = T.CLIPConfig(
+        text_config={**tower, "vocab_size": len(words), "max_position_embeddings": 64, "eos_token_id": 2},
+        vision_config={**tower, "image_size": 32, "patch_size": 8}, projection_dim=16,
+    )  # fmt: skip
+    images = T.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    return T.CLIPModel(config), T.CLIPProcessor(image_processor=images, tokenizer=words)
+
+
 MAKERS = {"llava": llava, "idefics3": idefics3, "janus": janus, "qwen2.5-vl": qwen}
 NEED_TORCHVISION = {"qwen2.5-vl"}
 
@@ -206,7 +220,7 @@ def save(name: str, folder: Path, seed: int = 0, **how) -> Path:
     """Make a model, give it weights that tell images apart, and save it with its processor.
 
     Args:
-        name: a key of :data:`MAKERS`.
+        name: a key of :data:`MAKERS`, or ``clip``.
         folder: where to save it.
         seed: of the weights.
         how: passed on to the maker.
@@ -215,13 +229,14 @@ def save(name: str, folder: Path, seed: int = 0, **how) -> Path:
 
     torch.manual_seed(seed)
     torchvision_shim()
-    made, processor = MAKERS[name](**how)
+    made, processor = (clip if name == "clip" else MAKERS[name])(**how)
     with torch.no_grad():
         for parameter in made.parameters():  # the usual small initial weights hardly look at the image
             if parameter.ndim == 2:
                 parameter.normal_(0, parameter.shape[1] ** -0.5)
-    made.generation_config.eos_token_id = 2
-    made.generation_config.pad_token_id = 0
+    if made.can_generate():
+        made.generation_config.eos_token_id = 2
+        made.generation_config.pad_token_id = 0
     made.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder

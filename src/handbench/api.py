@@ -280,6 +280,7 @@ def describe(
     *,
     against: str | None = None,
     noise: str | None = None,
+    encoder: str | None = None,
     task: str = "handvqa",
     **how: Unpack[Reading],
 ) -> dict[str, pl.DataFrame]:
@@ -289,11 +290,14 @@ def describe(
         targets: a run's folder or a source such as ``ge:PATH``, or several that count together.
         against: ``paper``: counts beside those that the task's paper prints.
         noise: the truth's ceiling at a mean 3D joint error such as ``3mm``, or ``published``; kept with a run.
+        encoder: the folder of a CLIP-like model: compare a run's images with their captions; kept with the run.
         task: the task that the questions of a source are of.
         how: how a source is read, see :class:`handbench.runs.reading.Reading`.
     """
     named = [str(target) for target in ([targets] if isinstance(targets, str | Path) else targets)]
-    return description.describe(named, against=against, noise=noise, task=task, context=context_of(how, None))
+    return description.describe(
+        named, against=against, noise=noise, encoder=encoder, task=task, context=context_of(how, None)
+    )
 
 
 def merge(shards: Sequence[str | Path], out: str | Path) -> Run:

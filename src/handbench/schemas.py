@@ -253,6 +253,15 @@ SCHEMAS: Final[dict[str, dict[str, Column]]] = {
         "size": _optional(pl.Float32, "longer side of the true hand's box, pixels"),
         "passed": Column(pl.Boolean, meaning="counts as a true positive of Pose-F1"),
     },
+    "captions": {
+        "scene_id": Column(pl.String),
+        "caption": Column(pl.String, meaning="of the whole image"),
+        "target_category": _optional(pl.String),
+        "encoder": Column(WORD, meaning="its folder's name and a fingerprint of its weights"),
+        "cut": Column(pl.Boolean, meaning="whether the caption was too long for the encoder and lost its end"),
+        "image_vector": Column(pl.List(pl.Float32), meaning="unit vector of the image"),
+        "caption_vector": Column(pl.List(pl.Float32), meaning="unit vector of the caption, in the same space"),
+    },
     "scores": {
         "task": Column(WORD),
         "model": Column(WORD),

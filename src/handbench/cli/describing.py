@@ -28,6 +28,14 @@ def describe(
             "published for the dataset's own figure. Kept with a run and shown beside its scores.",
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            help="The folder of a CLIP-like model: how similar a run's images and captions are. Kept with the run and "
+            "shown in its report.",
+        ),
+    ] = None,
     task: Annotated[str, typer.Option("--task", help="The task that a source's questions are of.")] = "handvqa",
     split: Split = None,
     protocol: Protocol = "paper",
@@ -48,6 +56,7 @@ def describe(
             targets,
             against=against,
             noise=noise,
+            encoder=encoder,
             task=task,
             split=split,
             protocol=protocol,

@@ -16,6 +16,7 @@ from handbench import tables
 from handbench.controls.names import main
 from handbench.errors import HandbenchError
 from handbench.protocols import HasCeiling, HasPublishedCounts, ReadContext, Source, Task
+from handbench.reports import captions
 from handbench.runs.answering import task_of
 from handbench.runs.asking import chunks, source_table
 from handbench.runs.ceilings import ASSUMED, keep_ceiling, parse_noise, published_or_assumed
@@ -27,6 +28,7 @@ _SHARES: Final = ("share", "paper_share", "accuracy", "flipped", "undecided")
 _TITLES: Final = {
     "table_6": "HandVQA, Table 6: labels of the paper's six sets together",
     "section_7_1": "HandVQA, section 7.1: images and questions of each set",
+    "similarity": "Images beside captions: cosine similarity",
     "ceiling": "How sure the truth is: what stays right where every joint is off",
 }
 _HEADINGS: Final = {
@@ -107,6 +109,7 @@ def describe(
     *,
     against: str | None = None,
     noise: str | None = None,
+    encoder: str | None = None,
     task: str = "handvqa",
     context: ReadContext | None = None,
 ) -> dict[str, pl.DataFrame]:
@@ -116,6 +119,7 @@ def describe(
         targets: folders of runs, or sources.
         against: ``paper``: counts beside those that the task's paper prints.
         noise: the ceiling at a mean 3D joint error such as ``3mm``, or ``published``; kept with a run.
+        encoder: the folder of a CLIP-like model that compares a run's images with their captions; kept with the run.
         task: the task that the questions of a source are of.
         context: how a source is read.
 
@@ -143,7 +147,17 @@ def describe(
         result |= first.against_paper(questions)
     if noise is not None:
         result["ceiling"] = tables.concat(_ceiling(other, noise) for other in found)
+    if encoder is not None:
+        result["similarity"] = pl.concat(_similarity(other, encoder, context or ReadContext()) for other in found)
     return result or first.describe(questions)
+
+
+def _similarity(described: Described, encoder: str, context: ReadContext) -> pl.DataFrame:
+    if described.folder is None:
+        raise HandbenchError(
+            "--encoder: needs a run's folder, where images and results are kept; handbench ask makes one"
+        )
+    return captions.similarity(captions.keep(described.folder, encoder, context))
 
 
 def _ceiling(described: Described, noise: str) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from handbench.protocols import ReadContext
+from handbench.reports import caption_figures, captions
 from handbench.reports import pointing_figures as figures
 from handbench.reports import pointing_tables as tables
 from handbench.reports.environment import template
@@ -53,6 +54,7 @@ DISCREPANCIES: Final = (
     "D-VQA is defined with free questions and evaluated as category naming.",
     "The target is said to be sampled from what is no hand; here exactly one flagged target is required.",
     'P@τ is said to count IoU that "exceeds" τ; what becomes of a reply without a box, and of negatives, is not said.',
+    "The scatter of captions (Fig. 3b) is called PCA under the figure and t-SNE in section 2.1.2; here it is PCA.",
     "Prompts of EDG, D-VQA, the image alone and SV-CoT are not printed; those used here are ours.",
 )
 
@@ -75,6 +77,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
     scores = tables.Scores(folder.read("scores").filter(pl.col("slice").cast(pl.String) != "control"))
     published = task.published()
     scenes = folder.read("scenes")
+    encoded = captions.read(folder)
     boards = [
         table
         for name, table in (
@@ -102,7 +105,9 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         statistics=[(STATISTICS[name], _plain(value), _plain(PAPERS[name])) for name, value in found.items()],
         sources=_shares(scenes["source"]),
         data_figure=Markup(figures.statistics(scenes)),
-        scatter=Markup(figures.caption_scatter(scenes)),
+        scatter=Markup(figures.caption_scatter(scenes) if encoded is None else caption_figures.encoded(encoded)),
+        similarity=Markup("" if encoded is None else caption_figures.similarity(encoded)),
+        similar=[] if encoded is None else captions.similarity(encoded).to_dicts(),
         discrepancies=DISCREPANCIES,
         prompts=[(tables.NAMES[name], *prompt_template(options.family, name)) for name in options.subtasks],
         cards=cards(folder, manifest, context),

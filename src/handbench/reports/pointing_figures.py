@@ -10,6 +10,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from handbench.reports.caption_figures import scatter
+from handbench.reports.captions import plane
 from handbench.reports.figures import _style, _svg, colours
 from handbench.stats.boxes import rejection_sweep
 from handbench.tasks.pointing.describe import words
@@ -79,20 +81,7 @@ def caption_scatter(scenes: pl.DataFrame) -> str:
     known = scenes.filter(pl.col("caption_image").is_not_null() & pl.col("target_category").is_not_null())
     if known.height < 3:
         return ""
-    places = _plane(known["caption_image"].to_list())
-    category = known["target_category"].to_list()
-    shown = known["target_category"].value_counts(sort=True)["target_category"].head(8).to_list()
-    colour = colours(shown)
-    with _style():
-        figure = Figure(figsize=(5.2, 3.8))
-        axis = figure.subplots()
-        for name in shown:
-            mine = np.array([one == name for one in category])
-            axis.scatter(places[mine, 0], places[mine, 1], s=14, color=colour[name], label=name, alpha=0.8)
-        axis.set_xticks([])
-        axis.set_yticks([])
-        axis.legend(frameon=False, fontsize=8, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5))
-        return _svg(figure)
+    return scatter(_plane(known["caption_image"].to_list()), known["target_category"].to_list())
 
 
 def _plane(texts: list[str]) -> NDArray[np.float64]:
@@ -104,6 +93,4 @@ def _plane(texts: list[str]) -> NDArray[np.float64]:
         for word in bag:
             counts[row, vocabulary[word]] += 1
     weighted = counts * np.log(len(bags) / np.maximum((counts > 0).sum(axis=0), 1))
-    centred = weighted - weighted.mean(axis=0)
-    left, size, _ = np.linalg.svd(centred, full_matrices=False)
-    return np.asarray(left[:, :2] * size[:2])
+    return plane(weighted)[0]
