@@ -62,6 +62,10 @@ def rows_of(questions: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
     return readings.join(main(questions).select(*KEY, *about), on=KEY, how="inner", maintain_order="left")
 
 
+_ANSWERED: Final = ("ok", "rejected")
+"""Statuses of an answer; that nothing is pointed at is one."""
+
+
 def of_run(folder: RunFolder) -> list[str]:
     """What is wrong with the models of a scored run; nothing where its questions are no choices."""
     questions = folder.read("questions")
@@ -93,14 +97,15 @@ def sentences(rows: pl.DataFrame) -> list[str]:
 
 
 def _silence(model: str, part: pl.DataFrame) -> list[str]:
-    silent = part.filter(pl.col("status") != "ok")
+    answered = pl.col("status").is_in(_ANSWERED)
+    silent = part.filter(~answered)
     if silent.height < _SILENT * part.height:
         return []
     counted = silent["status"].value_counts(sort=True)
     reasons = ", ".join(
         f"{status.replace('_', ' ')} {100 * count / part.height:.0f} %" for status, count in counted.iter_rows()
     )
-    read = part.filter(pl.col("status") == "ok")
+    read = part.filter(answered)
     among = f" Among those that it did answer it is right in {100 * _mean(read):.0f} %" if read.height else ""
     tail = f"{among}, of all in {100 * _mean(part):.0f} %." if among else ""
     return [f"{model} gave no answer to {100 * silent.height / part.height:.0f} % of the questions ({reasons}).{tail}"]
