@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+import numpy as np
+
 from handbench import protocols
 from handbench.controls import names as control_names
 from handbench.errors import HandbenchError
@@ -26,7 +28,8 @@ def load_source(text: str, context: ReadContext) -> Source:
     """
     spec = Spec.parse(text)
     reader = cast(protocols.DatasetReader, protocols.find("datasets", spec.kind))
-    source = source_cache.load(spec, context, reader)
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd numbers end as infinite ones, which are refused by name
+        source = source_cache.load(spec, context, reader)
     if source.incomplete and not context.faults.keep_going:
         raise HandbenchError(source.incomplete[0])
     if context.mano is not None:
