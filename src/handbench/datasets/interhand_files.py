@@ -152,6 +152,11 @@ def flags(column: pl.Series, width: int, path: Path) -> NDArray[np.bool_]:
     if (lengths != width).any():
         row = int((lengths != width).arg_true()[0])
         raise HandbenchError(f"{path}: {column.name}, row {row}: {lengths[row]} flags, expected {width}")
+    if isinstance(column.dtype, pl.List) and isinstance(column.dtype.inner, pl.List):
+        single = column.list.eval(pl.element().list.len() == 1).list.all()
+        if not single.all():
+            row = int((~single).arg_true()[0])
+            raise HandbenchError(f"{path}: {column.name}, row {row}: expected {width} flags, [1] or [0] each")
     while isinstance(column.dtype, pl.List):
         column = column.explode()
     return np.asarray(column.to_numpy() != 0).reshape(-1, width)
