@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 from markupsafe import Markup
@@ -100,7 +100,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         sweep=Markup(figures.sweeps(readings.filter(main), questions.filter(main), scores.models)),
         slices=tables.slices(scores),
         statuses=tables.statuses(scores),
-        controls=_controls(folder.read("scores")),
+        controls=tables.controls(folder.read("scores")),
         costs=tables.costs(who_answered(folder, folder.read("answers")), published),
         statistics=[(STATISTICS[name], _plain(value), _plain(PAPERS[name])) for name, value in found.items()],
         sources=_shares(scenes["source"]),
@@ -125,8 +125,3 @@ def _plain(value: float | None) -> str:
 def _shares(column: pl.Series) -> list[tuple[str, int, str]]:
     counted = column.cast(pl.String).value_counts(sort=True)
     return [(str(name), int(count), f"{100 * count / len(column):.1f} %") for name, count in counted.iter_rows()]
-
-
-def _controls(scores: pl.DataFrame) -> list[dict[str, Any]]:
-    """The scores of controls, as they stand in the table."""
-    return scores.filter(pl.col("slice").cast(pl.String) == "control").to_dicts()

@@ -177,6 +177,41 @@ def grounding(scores: Scores, published: pl.DataFrame) -> Table:
     return Table("D-REC and POG: one cue at a time (Table 4)", headings, tuple(lines), note)
 
 
+def controls(scores: pl.DataFrame) -> list[Table]:
+    """By sub-task: how often a model is right about another image, and the change against the image proper.
+
+    Args:
+        scores: the ``scores`` table with its rows of controls.
+    """
+    text = [pl.col(name).cast(pl.String) for name in ("model", "metric", "descriptor", "slice")]
+    rows = scores.with_columns(text).filter(pl.col("slice") == "control")
+    found = {
+        (row["model"], row["descriptor"], row["slice_value"], row["metric"]): row for row in rows.iter_rows(named=True)
+    }
+    models = rows["model"].unique(maintain_order=True).to_list()
+    named = rows["slice_value"].unique(maintain_order=True).to_list()
+    cells = [(name, metric) for name in named for metric in ("accuracy", "accuracy_change")]
+    asked = set(rows["descriptor"])
+    return [
+        Table(
+            NAMES[subtask],
+            tuple(f"{name}: {'right' if metric == 'accuracy' else 'change'}" for name, metric in cells),
+            tuple(
+                Line(model, tuple(_control(found.get((model, subtask, *cell)), cell[1]) for cell in cells))
+                for model in models
+            ),
+        )
+        for subtask in NAMES
+        if subtask in asked
+    ]
+
+
+def _control(row: dict[str, Any] | None, metric: str) -> Number:
+    if row is None:
+        return Number(None)
+    return Number(row["value"], row["low"], row["high"], signed=metric == "accuracy_change")
+
+
 def words(scores: Scores, published: pl.DataFrame) -> Table:
     """Table 3: D-VQA, with and without the alias table."""
     plain = ("accuracy", "macro_f1", "macro_recall")
