@@ -201,11 +201,16 @@ def qwen():
 def clip():
     """Two towers into one space; no model that can be asked."""
     import transformers as T
+    from tokenizers.processors import TemplateProcessing
 
-    words = tokenizer([], model_max_length=64)
+    words, end = tokenizer([], model_max_length=256), "<|assistant|>"  # what a text is pooled at
+    words._tokenizer.post_processor = TemplateProcessing(
+        single=f"$A {end}", special_tokens=[(end, words.convert_tokens_to_ids(end))]
+    )
     tower = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = T.CLIPConfig(
-        text_config={**tower, "vocab_size": len(words), "max_position_embeddings": 64, "eos_token_id": 2},
+        text_config={**tower, "vocab_size": len(words), "max_position_embeddings": 256,
+                     "eos_token_id": words.convert_tokens_to_ids(end)},
         vision_config={**tower, "image_size": 32, "patch_size": 8}, projection_dim=16,
     )  # fmt: skip
     images = T.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})

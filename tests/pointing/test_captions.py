@@ -12,6 +12,7 @@ from PIL import Image
 
 from handbench import api, tables
 from handbench.errors import HandbenchError
+from handbench.models import encoder
 from handbench.reports import caption_figures, captions
 from tests import tiny_models
 
@@ -108,13 +109,17 @@ def test_an_encoder_says_what_the_model_says_one_at_a_time(run, folder):
     for row, value in zip(kept.iter_rows(named=True), own, strict=True):
         with Image.open(run.folder.images / images[row["scene_id"]]) as picture, torch.no_grad():
             inputs = processor(
-                text=[row["caption"]], images=[picture], return_tensors="pt", truncation=True, max_length=64
+                text=[row["caption"]], images=[picture], return_tensors="pt", truncation=True, max_length=256
             )
             logit = float(model(**inputs).logits_per_image / model.logit_scale.exp())
         assert value == pytest.approx(logit, abs=1e-5)
-        assert row["cut"] == (len(row["caption"].encode()) > 64)
+        assert row["cut"] == (len(row["caption"].encode()) > 255)
     assert found["mean"][0] == pytest.approx(own.mean())
     assert np.ptp(own) > 1e-3
+    assert np.ptp(captions.vectors(kept, "caption"), axis=0).max() > 1e-3
+    vectors, cut = encoder.load(str(folder)).texts(["a" * 255 + "bc", "a" * 255 + "bd", "short"])
+    assert cut.tolist() == [True, True, False]
+    assert vectors[0] == pytest.approx(vectors[1])
     api.report(run, workers=1)
     page = run.report.read_text(encoding="utf-8")
     assert "Images and captions, by" in page

@@ -53,12 +53,19 @@ class Encoder:
     def texts(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
         """(N, D) unit vectors of texts, and (N,) whether a text was too long and lost its end."""
         words, limit = self.processor.tokenizer, self._limit()
-        # SigLIP learned on texts filled up to the full length; CLIP masks what is filled.
+        # SigLIP learned on texts filled up to the full length; CLIP masks what is filled.  Places count from the left.
         filled = "max_length" if str(self.model.config.model_type).startswith("siglip") else True
         parts = [
             self._unit(
                 self.model.get_text_features,
-                words(list(part), padding=filled, truncation=True, max_length=limit, return_tensors="pt"),
+                words(
+                    list(part),
+                    padding=filled,
+                    padding_side="right",
+                    truncation=True,
+                    max_length=limit,
+                    return_tensors="pt",
+                ),
             )
             for part in _batches(texts)
         ]
