@@ -72,6 +72,8 @@ def _checks(hands: Any) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
             flat = joints.reshape(len(joints), -1)
             yield "joints not finite", "a joint is not a finite number", ~np.isinf(flat).any(axis=1)
             given = np.isfinite(joints).all(axis=2)
+            torn = (given != np.isfinite(joints).any(axis=2)).any(axis=1)
+            yield "joints not finite", "a part of a joint is not a finite number", ~torn
             yield "joints not finite", "no joint is a finite number", given.any(axis=1)
         yield (
             "joints all at one point",
