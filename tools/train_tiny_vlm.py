@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,38 +26,19 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from handbench import api
-from handbench.synth.hands import SPLITS
 from handbench.tune.run import Base, tune
-from handbench.tune.settings import TINY, Settings
+from handbench.tune.settings import TINY
 from tiny_vlm import base, pictures, tower
 
 PICTURES, HELD_OUT = 16_000, 500
 TOWER_STEPS, BASE_STEPS = 2_600, 280
-
-
-@dataclass(frozen=True)
-class Round:
-    """One of the adapter's trainings.
-
-    Attributes:
-        settings: how.
-        pictures: how many are asked about.
-        fresh: whether they are pictures that nothing was trained on before, drawn with the next seed.
-    """
-
-    settings: Settings
-    pictures: int = 4_000
-    fresh: bool = False
-
-
-ALL_OFFSETS = {"x": 2.0, "y": 4.0, "z": 4.0, "angle": 3.0}
+ADAPTER_PICTURES = 4_000
 ROUNDS = (
-    Round(TINY),
-    Round(replace(TINY, steps=110, emphasis={"x": 3.0, "y": 4.0, "z": 4.0, "angle": 2.0})),
-    Round(replace(TINY, steps=250, rate=2e-3, emphasis=ALL_OFFSETS)),
-    Round(replace(TINY, steps=250, rate=2e-3, emphasis=ALL_OFFSETS), pictures=6_000, fresh=True),
+    TINY,
+    replace(TINY, steps=110, emphasis={"x": 3.0, "y": 4.0, "z": 4.0, "angle": 2.0}),
+    replace(TINY, steps=250, rate=2e-3, emphasis={"x": 2.0, "y": 4.0, "z": 4.0, "angle": 3.0}),
 )
-"""Each goes on from the one before: first angles most, then offsets, then both."""
+"""The adapter's trainings, each going on from the one before: first angles most, then offsets, then both."""
 
 
 def main() -> None:
@@ -69,6 +50,7 @@ def main() -> None:
     parser.add_argument("--pictures", type=int, default=PICTURES)
     parser.add_argument("--tower-steps", type=int, default=TOWER_STEPS)
     parser.add_argument("--base-steps", type=int, default=BASE_STEPS)
+    parser.add_argument("--adapter-pictures", type=int, default=ADAPTER_PICTURES)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -90,7 +72,7 @@ def main() -> None:
         say(f"base, held out, {kind}: {base.measure(model, lessons, held_out, kind)}")
     finished = given.work / "base"
     save(model, processor, eyes, finished)
-    record = adapt(finished, given.work, given.seed, given.threads, say)
+    record = adapt(data, finished, given.work, given.adapter_pictures, given.seed, say)
     say(f"adapter: {record['trained']}")
     if given.out:
         publish(finished, given.work / f"adapter-{len(ROUNDS)}", given.out)
@@ -107,8 +89,16 @@ def save(model: Any, processor: Any, eyes: tower.Eyes, folder: Path) -> None:
     )
 
 
-def adapt(folder: Path, work: Path, seed: int, workers: int, say: Any) -> dict[str, Any]:
-    """Tune the base round by round, as anybody would with ``handbench tune`` and ``--from``."""
+def adapt(data: pictures.Pictures, folder: Path, work: Path, count: int, seed: int, say: Any) -> dict[str, Any]:
+    """Tune the base on questions about the first pictures, as anybody would with ``handbench tune``."""
+    spec = f"synth:hands?n={count}&seed={seed}&size={pictures.RENDERED}"
+    run = api.ask("handvqa?per_descriptor=all", spec, work / "questions", split="train")
+    place = run.folder.images
+    place.mkdir(parents=True, exist_ok=True)
+    for index in range(count):  # the very pictures that the source would draw
+        path = place / f"train-{len(('test', 'train', 'val')) * seed + 1}-{index:06d}.jpg"
+        if not path.exists():
+            Image.fromarray(data.image[index]).save(path, format="JPEG", quality=95, subsampling=0)
     told = [0.0]
 
     def progress(done: int, total: int | None, what: str) -> None:
@@ -116,35 +106,18 @@ def adapt(folder: Path, work: Path, seed: int, workers: int, say: Any) -> dict[s
             told[0] = time.time()
             say(f"adapter: {what} {done} of {total}")
 
+    questions = run.table("questions")
+    about = {"task": "handvqa?per_descriptor=all", "data": spec, "split": "train"}
     named, start = Base("tiny", str(folder), "float32", "cpu"), None
     record: dict[str, Any] = {}
-    for number, part in enumerate(ROUNDS):
-        run, about = lessons(work, part.pictures, seed + part.fresh, workers, say)
+    for number, settings in enumerate(ROUNDS):
         out = work / f"adapter-{number + 1}"
         record = tune(
-            run.table("questions"), run.folder.images, named, replace(part.settings, seed=seed + number), out,
-            start=start, about=about, progress=progress,
+            questions, place, named, replace(settings, seed=seed + number), out, start=start, about=about,
+            progress=progress,
         )  # fmt: skip
         start = out
     return record
-
-
-def lessons(work: Path, count: int, seed: int, workers: int, say: Any) -> tuple[api.Run, dict[str, str]]:
-    """All questions about the first pictures of a seed, with the pictures in place; and what is asked about what."""
-    about = {
-        "task": "handvqa?per_descriptor=all",
-        "data": f"synth:hands?n={count}&seed={seed}&size={pictures.RENDERED}",
-        "split": "train",
-    }
-    run = api.ask(about["task"], about["data"], work / f"questions-{seed}-{count}", split="train")
-    place = run.folder.images
-    place.mkdir(parents=True, exist_ok=True)
-    paths = [place / f"train-{len(SPLITS) * seed + SPLITS.index('train')}-{index:06d}.jpg" for index in range(count)]
-    if not all(path.exists() for path in paths):  # the very pictures that the source would draw
-        data = pictures.make(work / "pictures", "train", count, seed, workers, say)
-        for path, image in zip(paths, data.image, strict=True):
-            Image.fromarray(image).save(path, format="JPEG", quality=95, subsampling=0)
-    return run, about
 
 
 def publish(finished: Path, adapter: Path, out: Path) -> None:
@@ -159,6 +132,8 @@ def publish(finished: Path, adapter: Path, out: Path) -> None:
     settings = json.loads((out / "tuned" / "adapter_config.json").read_text())
     settings["base_model_name_or_path"] = "tiny"  # and not the folder it was made in
     (out / "tuned" / "adapter_config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
+    record = out / "tuned" / "tune.toml"
+    record.write_text(record.read_text().replace(f"{adapter.parent}/", ""))
 
 
 if __name__ == "__main__":
