@@ -77,7 +77,7 @@ def _hands(figure: Any, folder: RunFolder, before: str, after: str) -> None:
     wrong = readings.filter(pl.col("model") == before, ~pl.col("correct")).select(KEY)
     right = readings.filter(pl.col("model") == after, pl.col("correct")).select(KEY)
     won = questions.join(wrong, on=KEY, how="semi").join(right, on=KEY, how="semi")
-    won = won.unique("about_descriptor", keep="first", maintain_order=True).unique("hand_id", maintain_order=True)
+    won = _different(won)
     root = image_root(folder, folder.manifest())
     columns = figure.subplots(1, SHOWN, squeeze=False)[0]
     for axes, row in zip(columns, won.head(SHOWN).iter_rows(named=True), strict=False):
@@ -100,6 +100,16 @@ def _hands(figure: Any, folder: RunFolder, before: str, after: str) -> None:
         axes.set_yticks([])
         for side in axes.spines.values():
             side.set_visible(False)
+
+
+def _different(rows: pl.DataFrame) -> pl.DataFrame:
+    """The first row of each descriptor whose hand is not shown yet."""
+    shown: list[pl.DataFrame] = []
+    for descriptor in rows["about_descriptor"].unique(maintain_order=True):
+        seen = [row["hand_id"][0] for row in shown]
+        first = rows.filter(pl.col("about_descriptor") == descriptor, ~pl.col("hand_id").is_in(seen)).head(1)
+        shown += [first] if first.height else []
+    return pl.concat(shown) if shown else rows
 
 
 def _wrapped(text: str) -> str:
