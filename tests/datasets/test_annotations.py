@@ -9,6 +9,7 @@ import pytest
 
 from handbench.datasets import annotations
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import ReadContext
 from handbench.runs.parts import load_source
 
@@ -104,3 +105,14 @@ def test_no_json_is_one_line(tmp_path):
     path.write_bytes(b"\xff\xfe{")
     with pytest.raises(HandbenchError, match="expected JSON"):
         load_source(f"annotations:{path}", ReadContext())
+
+
+def test_a_hand_of_twenty_points_is_named_or_counted(tmp_path):
+    content = copy.deepcopy(CONTENT)
+    content["frames"][0]["hands"].append({"side": "left", "points": POINTS[:20]})
+    with pytest.raises(HandbenchError, match=r"v1/1\.jpg, hand 1: points: expected 21 points"):
+        _read(tmp_path, content)
+    source = load_source(f"annotations:{tmp_path / 'a.json'}", ReadContext(faults=Faults(keep_going=True)))
+    assert sum(source.skipped.values()) == 1
+    assert source.hands.height == 2
+    assert source.frames["annotated"].to_list() == [False, True, False]  # a frame that lacks a hand counts in part

@@ -150,3 +150,15 @@ def test_damage_is_one_line(tmp_path, content, said):
 def test_a_file_cannot_look_at_an_image(tmp_path):
     with pytest.raises(HandbenchError, match="serve frames that they were made for"):
         make_estimator("poses:x.json")(np.zeros((8, 8, 3), np.uint8))
+
+
+def test_a_hand_with_another_number_of_points_among_good_ones_is_counted(tmp_path):
+    records = [
+        {"image": "a.jpg", "side": "right", "keypoints": _numbered(21)},
+        {"image": "b.jpg", "side": "right", "keypoints": _numbered(20)},
+    ]
+    table, skipped = _poses(tmp_path, records, "name=wilor")
+    assert table["keypoints_px"].is_null().to_list() == [False, True]  # the second frame was looked at
+    ((reason, count),) = skipped.items()
+    assert count == 1
+    assert "record 1: expected 21 points (hand-21), found 20" in reason

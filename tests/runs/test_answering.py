@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
@@ -84,11 +85,17 @@ def test_a_dry_run_asks_nothing(source, tmp_path):
     assert [row["requests"] for row in left.values()] == [0]
 
 
+async def unhurried(request, prompt):
+    """Slow enough that the first answers are counted while later questions wait."""
+    await asyncio.sleep(0.02)
+    return await good(request, prompt)
+
+
 def test_a_budget_stops_sending_and_keeps_what_was_paid(source, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     run = api.ask("handvqa", source, tmp_path / "run")
-    with FaultServer(script=good) as server:
+    with FaultServer(script=unhurried) as server:
         spec = f"server:m?base_url={server.base_url}&concurrency=4"
         with pytest.raises(HandbenchError, match=r"budget of 200 is spent \(\d+\); \d+ questions are left"):
             api.answer(run, spec, budget=200, prices=prices)  # 10 tokens each: 20 answers

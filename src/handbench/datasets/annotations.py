@@ -31,6 +31,7 @@ import polars as pl
 from handbench import tables
 from handbench.datasets import files
 from handbench.errors import HandbenchError
+from handbench.faults import Faults
 from handbench.protocols import ReadContext, Source, dataset
 from handbench.specs import Options, Spec
 
@@ -59,14 +60,14 @@ def read(spec: Spec, context: ReadContext) -> Source:
     dataset_name, split = str(content.get("dataset", NAME)), str(content.get("split", path.stem))
     if context.split not in (None, split):
         raise HandbenchError(f"{spec}: the only split is {split}, not {context.split!r}")
-    frames, hands = tables_of(content, path, dataset_name, split)
-    notes = []
+    frames, hands = tables_of(content, path, dataset_name, split, context.faults)
+    left_out, notes = context.faults.take()
     unknown = int((hands["side"].cast(pl.String) == "unknown").sum())
     if unknown:
         notes.append(f"{unknown} hands have no side: they accept any label and say nothing of label swaps.")
     if frames["video"].null_count():
         notes.append("Some frames do not tell their video: each of them is a video by itself.")
-    return Source(name=dataset_name, frames=frames, hands=hands, root=root, notes=notes)
+    return Source(name=dataset_name, frames=frames, hands=hands, root=root, skipped=left_out, notes=notes)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -88,8 +89,14 @@ def load(path: Path) -> dict[str, Any]:
     return content
 
 
-def tables_of(content: dict[str, Any], path: Path, dataset_name: str, split: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The ``frames`` and ``hands`` tables of a file's content."""
+def tables_of(
+    content: dict[str, Any], path: Path, dataset_name: str, split: str, faults: Faults | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The ``frames`` and ``hands`` tables of a file's content.
+
+    A frame with a bad hand that is left out counts as annotated in part.
+    """
+    faults = faults or Faults()
     frames: list[dict[str, Any]] = []
     hands: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -123,7 +130,12 @@ def tables_of(content: dict[str, Any], path: Path, dataset_name: str, split: str
             }
         )
         for number, hand in enumerate(frame["hands"]):
-            row = _hand(hand, f"{where}, hand {number}")
+            try:
+                row = _hand(hand, f"{where}, hand {number}")
+            except HandbenchError as error:
+                faults.bad(error)
+                frames[-1]["annotated"] = False
+                continue
             hand_id = f"{dataset_name}/{split}/{image}/{number}-{row['side']}"
             row |= {**shared, "hand_id": hand_id, "cluster": str(frame.get("video", image))}
             row["sequence"] = frame.get("video")

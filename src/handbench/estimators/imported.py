@@ -62,13 +62,25 @@ class ImportedPoses:
         Rows for images that the set does not have are kept and counted where they are scored.
 
         Raises:
-            HandbenchError: the file is no such table, or a record has another number of points.
+            HandbenchError: the file is no such table, or no record has the number of points that its layout has; where
+                only some have not, these are counted and their frames stay without a hand.
         """
         if self._path.suffix == ".parquet" or self._path.is_dir():
             table = tables.read(self._path, "poses").with_columns(estimator=pl.lit(self.name), stage=pl.lit("raw"))
             return tables.conform(table, "poses"), {}
         skipped: Counter[str] = Counter()
-        rows = [row for place, record in enumerate(self._records()) for row in self._hands(record, place, skipped)]
+        rows: list[dict[str, Any]] = []
+        wrong: list[HandbenchError] = []
+        for place, record in enumerate(self._records()):
+            try:
+                rows += self._hands(record, place, skipped)
+            except _WrongCountError as error:
+                wrong.append(error)
+                rows.append(self._origin(record))
+        if wrong and not any("keypoints_px" in row for row in rows):
+            raise wrong[0]
+        if wrong:
+            skipped[f"hand with another number of points, the first {wrong[0]}"] = len(wrong)
         columns = {name: column.dtype for name, column in tables.SCHEMAS["poses"].items()}
         words = ("estimator", "stage", "side", "video")
         schema: Any = {name: pl.String if name in words else kind for name, kind in columns.items()}
@@ -98,14 +110,7 @@ class ImportedPoses:
         where = f"{self._path}: record {place}"
         if not isinstance(record, dict) or not ("image" in record or {"video", "frame"} <= record.keys()):
             raise HandbenchError(f"{where}: expected an object with image, or with video and frame")
-        origin = {
-            "estimator": self.name,
-            "stage": "raw",
-            "image": record.get("image"),
-            "video": record.get("video"),
-            "frame": record.get("frame"),
-            "seconds": record.get("seconds"),
-        }
+        origin = self._origin(record)
         given = record.get("keypoints", record.get("keypoints_3d"))
         if given is None:
             return [origin]  # the frame was looked at and no hand was found
@@ -136,6 +141,11 @@ class ImportedPoses:
             )
         return found or [origin]
 
+    def _origin(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The frame of a record, as one in which no hand was found."""
+        places = ("image", "video", "frame", "seconds")
+        return {"estimator": self.name, "stage": "raw", **{name: record.get(name) for name in places}}
+
     def _split(self, points: int, where: str) -> dict[str, tuple[int, ...]]:
         known = [self._layout] if self._layout else layouts_of(points)
         if len(known) != 1:
@@ -145,7 +155,7 @@ class ImportedPoses:
             raise HandbenchError(f"{where}: no layout {known[0]!r}; there are {', '.join(LAYOUTS)}")
         expected, rows = LAYOUTS[known[0]]
         if points != expected:
-            raise HandbenchError(f"{where}: expected {expected} points ({known[0]}), found {points}")
+            raise _WrongCountError(f"{where}: expected {expected} points ({known[0]}), found {points}")
         return rows
 
     def _side_of(self, record: dict[str, Any], points: Floats, where: str) -> str | None:
@@ -160,6 +170,10 @@ class ImportedPoses:
         if side not in ("left", "right", None):
             raise HandbenchError(f"{where}: side must be left or right, found {side!r}")
         return side
+
+
+class _WrongCountError(HandbenchError):
+    """A record whose points are not as many as its layout has."""
 
 
 def side_by_wrists(points: Floats, left: Floats, right: Floats) -> str:

@@ -7,6 +7,7 @@ of which OpenCV hands out; its wheel brings FFmpeg along and needs no system lib
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -46,7 +47,7 @@ class Picture:
 
 
 @dataclass
-class Stream:
+class Stream(ABC):
     """A video or a folder, ready to be read once.
 
     Attributes:
@@ -61,9 +62,9 @@ class Stream:
     total: int | None
     problems: Counter[str] = field(default_factory=Counter)
 
+    @abstractmethod
     def pictures(self, skip: int = 0) -> Iterator[Picture]:
         """The frames in order; the first ``skip`` ones without pixels."""
-        raise NotImplementedError
 
 
 class VideoFile(Stream):

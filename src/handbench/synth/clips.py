@@ -13,23 +13,24 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from PIL import Image
+from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.processes import process_pool
-from handbench.protocols import Progress, ReadContext, Source
+from handbench.protocols import ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth import camera
 from handbench.synth.clip_motion import RATE, ClipRecipe, clip_recipe
 from handbench.synth.clip_picture import annotate_frame, render_frame
+from handbench.synth.drawing import draw_missing, spread
 from handbench.synth.skin import tone_name
 
 DATASET: Final = "synth-clips"
 SPLITS: Final = ("test", "train", "val")
 """Splits share no recipe: each has seeds of its own."""
 
-_SERIAL_BELOW: Final = 64
+_SERIAL_BELOW: Final = 4
+"""With fewer clips, processes cost more than they save."""
 
 
 def read(spec: Spec, context: ReadContext) -> Source:
@@ -57,15 +58,9 @@ def read(spec: Spec, context: ReadContext) -> Source:
     work = partial(_annotated, make=make, split=split)
     jobs = list(enumerate(names))
     parts = []
-    if context.workers < 2 or count < 4:
-        for done, part in enumerate(map(work, jobs), 1):
-            parts.append(part)
-            context.progress(done, count, "moving hands")
-    else:
-        with process_pool(context.workers) as pool:
-            for done, part in enumerate(pool.map(work, jobs), 1):
-                parts.append(part)
-                context.progress(done, count, "moving hands")
+    for part in spread(work, jobs, context.workers if count >= _SERIAL_BELOW else 1):
+        parts.append(part)
+        context.progress(len(parts), count, "moving hands")
     root = context.cache or Path("images")
     frames = pl.concat([part[0] for part in parts])
     hands = pl.concat([part[1] for part in parts])
@@ -78,7 +73,13 @@ def read(spec: Spec, context: ReadContext) -> Source:
         root=root,
         synthetic=True,
         notes=["Rendered clips: exact truth, no photograph; scores on them are no evidence about real videos."],
-        images=partial(_draw_missing, make=make, root=root, workers=context.workers),
+        images=partial(
+            draw_missing,
+            what="drawing frames",
+            picture=partial(_picture, make=make),
+            root=root,
+            workers=context.workers,
+        ),
     )
 
 
@@ -182,25 +183,6 @@ def _stretch(stretch: list[tuple[str, int]], name: str, side: str, origin: dict[
     }
 
 
-def _draw_one(image: str, *, make: Any, root: Path) -> str:
+def _picture(image: str, *, make: Any) -> NDArray[np.uint8]:
     folder, _, file = image.partition("/")
-    recipe = make(int(folder.rpartition("-")[2]))
-    target = root / image
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{file}.part")
-    Image.fromarray(render_frame(recipe, int(Path(file).stem))).save(draft, format="JPEG", quality=95, subsampling=0)
-    draft.replace(target)
-    return image
-
-
-def _draw_missing(frames: pl.DataFrame, progress: Progress, *, make: Any, root: Path, workers: int) -> None:
-    images = frames["image"].unique(maintain_order=True).to_list()
-    missing = [image for image in images if not (root / image).exists()]
-    work = partial(_draw_one, make=make, root=root)
-    if workers < 2 or len(missing) < _SERIAL_BELOW:
-        for done, _ in enumerate(map(work, missing), 1):
-            progress(done, len(missing), "drawing frames")
-        return
-    with process_pool(workers) as pool:
-        for done, _ in enumerate(pool.map(work, missing, chunksize=8), 1):
-            progress(done, len(missing), "drawing frames")
+    return render_frame(make(int(folder.rpartition("-")[2])), int(Path(file).stem))

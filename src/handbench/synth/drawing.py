@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -31,32 +32,34 @@ def spread(make: Callable[[Item], Made], items: Iterable[Item], workers: int) ->
 
 
 def draw_missing(
-    images: Iterable[str],
+    frames: pl.DataFrame,
+    progress: Progress,
+    *,
     picture: Callable[[str], NDArray[np.uint8]],
     root: Path,
-    *,
     workers: int,
-    progress: Progress,
     what: str,
 ) -> None:
     """Draw the pictures that are not on disk yet.
 
     Args:
-        images: file names below ``root``, each once.
-        picture: file name → (H, W, 3) sRGB; called in other processes.
+        frames: the ``frames`` wanted; ``image`` is a path below ``root``.
+        progress: told how far it is.
+        picture: that path → (H, W, 3) sRGB; called in other processes.
         root: the folder, made where it is missing.
         workers: processes.
-        progress: told how far it is.
         what: what is being done, for ``progress``.
     """
     root.mkdir(parents=True, exist_ok=True)
-    missing = [image for image in images if not (root / image).exists()]
+    missing = [image for image in frames["image"].unique(maintain_order=True) if not (root / image).exists()]
     write = partial(_write, picture=picture, root=root)
     for done, _ in enumerate(spread(write, missing, workers if len(missing) >= SERIAL_BELOW else 1), 1):
         progress(done, len(missing), what)
 
 
 def _write(image: str, *, picture: Callable[[str], NDArray[np.uint8]], root: Path) -> None:
-    draft = root / f".{image}.part"
+    target = root / image
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.part")
     Image.fromarray(picture(image)).save(draft, format="JPEG", quality=95, subsampling=0)
-    draft.replace(root / image)
+    draft.replace(target)

@@ -6,7 +6,6 @@ raises the index finger before the lips of a simply drawn face.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.protocols import Progress, ReadContext, Source
+from handbench.protocols import ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth import camera
 from handbench.synth.drawing import draw_missing
@@ -122,7 +121,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         root=root,
         synthetic=True,
         notes=["Rendered gestures: exact labels, no photograph; scores on them are no evidence about photos."],
-        images=partial(_draw, picture=picture, root=root, workers=context.workers),
+        images=partial(draw_missing, what="drawing gestures", picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -158,15 +157,3 @@ def render_gesture(made: GestureRecipe, *, supersample: int = 1) -> NDArray[np.u
 def _picture(image: str, *, drawn: int, size: int, supersample: int) -> NDArray[np.uint8]:
     gesture, index = Path(image).stem.split("-")[-2:]
     return render_gesture(gesture_recipe(gesture, drawn, int(index), size), supersample=supersample)
-
-
-def _draw(
-    frames: pl.DataFrame,
-    progress: Progress,
-    *,
-    picture: Callable[[str], NDArray[np.uint8]],
-    root: Path,
-    workers: int,
-) -> None:
-    images = frames["image"].unique(maintain_order=True)
-    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing gestures")

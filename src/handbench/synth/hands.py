@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.protocols import Progress, ReadContext, Source
+from handbench.protocols import ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth.drawing import SERIAL_BELOW, draw_missing, spread
 from handbench.synth.sample import Recipe, annotate, recipe, render
@@ -65,7 +65,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
         root=root,
         synthetic=True,
         notes=["Rendered hands: exact truth, no photograph; scores on them are no evidence about photos."],
-        images=partial(_draw, picture=picture, root=root, workers=context.workers),
+        images=partial(draw_missing, what="drawing hands", picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -150,15 +150,3 @@ def _hands(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 def _picture(image: str, *, draw: Callable[[int], Recipe], supersample: int) -> NDArray[np.uint8]:
     return render(draw(int(Path(image).stem.rpartition("-")[2])), supersample=supersample)
-
-
-def _draw(
-    frames: pl.DataFrame,
-    progress: Progress,
-    *,
-    picture: Callable[[str], NDArray[np.uint8]],
-    root: Path,
-    workers: int,
-) -> None:
-    images = frames["image"].unique(maintain_order=True)
-    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing hands")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from handbench import tables
 from handbench.errors import HandbenchError
-from handbench.protocols import Progress, ReadContext, Source
+from handbench.protocols import ReadContext, Source
 from handbench.specs import Options, Spec
 from handbench.synth import backgrounds
 from handbench.synth.drawing import SERIAL_BELOW, draw_missing, spread
@@ -82,7 +82,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
             "Rendered scenes: exact boxes, no photograph; scores on them are no evidence about photos.",
             "Boxes hold the whole thing, hidden parts included, and are cut at the picture's edge.",
         ],
-        images=partial(_draw, picture=picture, root=root, workers=context.workers),
+        images=partial(draw_missing, what="drawing scenes", picture=picture, root=root, workers=context.workers),
     )
 
 
@@ -196,15 +196,3 @@ def _table(scene: Scene) -> Surface:
 
 def _picture(image: str, *, make: Callable[[int], Scene], supersample: int) -> NDArray[np.uint8]:
     return render_scene(make(int(Path(image).stem.rsplit("-", 1)[1])), supersample=supersample)
-
-
-def _draw(
-    frames: pl.DataFrame,
-    progress: Progress,
-    *,
-    picture: Callable[[str], NDArray[np.uint8]],
-    root: Path,
-    workers: int,
-) -> None:
-    images = frames["image"].unique(maintain_order=True)
-    draw_missing(images, picture, root, workers=workers, progress=progress, what="drawing scenes")

@@ -5,8 +5,10 @@ Which options stand beside the right one, and in which order, is a function of (
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
@@ -241,3 +243,36 @@ def label_counts(asked: pl.DataFrame) -> pl.DataFrame:
         (pl.col("label") != pl.col("truth_category")).sum().alias("wrong"),
     )
     return counted.sort("label")
+
+
+class OneRight:
+    """What the tasks with one right and three wrong options share; a task adds ``ask`` and ``answer_from_poses``.
+
+    Attributes:
+        name: the task's name.
+        package: where its ``published.json`` lies.
+    """
+
+    name: str
+    package: str | None
+
+    def read(self, questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+        """See :func:`read`."""
+        return read(questions, answers)
+
+    def score(self, questions: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
+        """See :func:`score`; intervals are by the questions' cluster."""
+        return score(questions, readings, self.name)
+
+    def extent_flips(self, hands: pl.DataFrame, options: Any) -> pl.DataFrame:
+        """None: no label here depends on the hand's extent."""
+        return pl.DataFrame()
+
+    def describe(self, questions: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """How often each label is right, and how often it is a wrong option."""
+        return {"labels": label_counts(questions)}
+
+    def published(self) -> pl.DataFrame:
+        """Table 4 of HandVQA: percent."""
+        text = (files(self.package or __package__) / "published.json").read_text(encoding="utf-8")
+        return pl.DataFrame(json.loads(text)["results"], infer_schema_length=None)

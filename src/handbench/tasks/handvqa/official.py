@@ -31,39 +31,47 @@ def ranks(replies: pl.Series, descriptors: pl.Series, option_labels: pl.Series) 
     Returns:
         Int8, null where it takes none.
     """
-    frame = pl.DataFrame(
-        {
-            "reply": replies.cast(pl.String).fill_null("").str.strip_chars(),
-            "descriptor": descriptors.cast(pl.String),
-            "labels": option_labels,
-        }
-    ).with_row_index("row")
-    found = [_ranks(part, str(name)) for (name,), part in frame.group_by("descriptor")]
-    return pl.concat([*found, pl.DataFrame(schema=_RANKS)]).sort("row")["official_rank"]
-
-
-_RANKS: Final = {"row": pl.UInt32, "official_rank": pl.Int8}
-
-
-def _ranks(part: pl.DataFrame, descriptor: str) -> pl.DataFrame:
-    """``row, official_rank`` of the replies about one descriptor."""
-    labels = _ORDER[descriptor]
-    said, rank = pl.col("reply"), pl.lit(None, pl.Int8)
-    for place in reversed(range(len(labels))):
-        here = said.str.contains(labels[place], literal=True)
-        rank = pl.when(here).then(pl.lit(place, pl.Int8)).otherwise(rank)
-    letters = {f"{LETTERS[place]}{stop}": place for place in range(len(labels)) for stop in ("", ".")}
-    letter = said.replace_strict(letters, default=None, return_dtype=pl.Int8).alias("letter")
+    reply = replies.cast(pl.String).fill_null("").str.strip_chars().alias("reply")
+    about = descriptors.cast(pl.String).cast(pl.Enum(list(_ORDER))).alias("descriptor")
+    frame = pl.DataFrame([reply, about])
     # Replies repeat, and looking through them is the dear part.
-    distinct = part.select(said.unique()).with_columns(rank.alias("official_rank"), letter)
-    rows = part.join(distinct, on="reply", how="left", maintain_order="left")
-    lettered = rows.filter(pl.col("letter").is_not_null())
-    chosen = lettered.with_columns(pl.col("labels").list.get(pl.col("letter")).cast(pl.String).alias("label"))
+    distinct = frame.unique().with_columns(_first_category().alias("official_rank"), _letter().alias("letter"))
+    found = frame.join(distinct, on=frame.columns, how="left", maintain_order="left")
+    if found["letter"].null_count() == found.height:
+        return found["official_rank"]
+    label = option_labels.list.get(found["letter"], null_on_oob=True).cast(pl.String).alias("label")
+    by_letter = pl.coalesce(*(_when(name, _rank_of(labels)) for name, labels in _ORDER.items()))
+    chosen = pl.when(pl.col("letter").is_not_null()).then(by_letter).otherwise("official_rank")
+    return found.with_columns(label).select(chosen.alias("official_rank")).to_series()
+
+
+def _when(descriptor: str, value: pl.Expr) -> pl.Expr:
+    """A value for one descriptor's rows, null for others."""
+    return pl.when(pl.col("descriptor") == descriptor).then(value)
+
+
+def _rank_of(labels: tuple[str, ...]) -> pl.Expr:
+    """The rank of ``label``."""
     ranked = {label: place for place, label in enumerate(labels)}
-    chosen = chosen.with_columns(
-        pl.col("label").replace_strict(ranked, default=None, return_dtype=pl.Int8).alias("official_rank")
-    )
-    return pl.concat([each.select(*_RANKS) for each in (rows.filter(pl.col("letter").is_null()), chosen)])
+    return pl.col("label").replace_strict(ranked, default=None, return_dtype=pl.Int8)
+
+
+def _first_category() -> pl.Expr:
+    """The first category, in the order of the ranks, whose words stand in ``reply``."""
+    said = pl.col("reply")
+    found = [
+        _when(name, pl.when(said.str.contains(label, literal=True)).then(pl.lit(place, pl.Int8)))
+        for name, labels in _ORDER.items()
+        for place, label in enumerate(labels)
+    ]
+    return pl.coalesce(*found)
+
+
+def _letter() -> pl.Expr:
+    """The place of the option that ``reply`` names by its letter alone, null where the descriptor has none there."""
+    places = {f"{letter}{stop}": place for place, letter in enumerate(LETTERS) for stop in ("", ".")}
+    place = pl.col("reply").replace_strict(places, default=None, return_dtype=pl.Int8)
+    return pl.coalesce(*(_when(name, pl.when(place < len(labels)).then(place)) for name, labels in _ORDER.items()))
 
 
 def figures(truth: NDArray[np.integer], taken: NDArray[np.integer], ordinal: bool) -> dict[str, tuple[float, int]]:

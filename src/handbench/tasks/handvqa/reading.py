@@ -85,13 +85,18 @@ def read(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
 
 def _understood(rows: pl.DataFrame) -> pl.DataFrame:
     """The choice, and the likelihoods where the reply or the model tells them."""
-    asked = rows["variant"].cast(pl.String).str.contains(r"(^|;)likelihoods(;|$)")
+    variants = rows["variant"].cast(WORD).unique().cast(pl.String)
+    told = variants.filter(variants.str.contains(r"(^|;)likelihoods(;|$)"))
     read = read_choices(rows["reply"], rows["options"], rows["finish"])
     given = rows["option_logprobs"] if "option_logprobs" in rows.columns else None
-    told = from_logprobs(given) if given is not None else pl.Series("likelihoods", [None] * rows.height)
-    read = read.with_columns(told.cast(pl.List(pl.Float32)).alias("likelihoods"))
-    if not asked.any():
+    if given is None or given.null_count() == given.len():
+        shares = pl.Series([None] * rows.height, dtype=pl.Null)
+    else:
+        shares = from_logprobs(given)
+    read = read.with_columns(shares.cast(pl.List(pl.Float32)).alias("likelihoods"))
+    if told.is_empty():
         return read
+    asked = rows["variant"].cast(pl.String).is_in(told.implode())
     said = read_many(rows["reply"], rows["option_labels"], rows["finish"])
     return pl.DataFrame(
         {
