@@ -95,6 +95,8 @@ def read_plan(path: Path) -> Plan:
     if strange := sorted(set(table) - _KEYS):
         raise HandbenchError(f"{path}: unknown key {strange[0]!r}; keys are {', '.join(sorted(_KEYS))}")
     task = str(table.get("task", "handvqa"))
+    if Spec.parse(task).kind != "handvqa":
+        raise HandbenchError(f"{path}: task {task!r}: the matrix is of handvqa; handbench run asks other tasks")
     rows = table.get("datasets")
     if not isinstance(rows, dict) or not rows:
         raise HandbenchError(f"{path}: expected [datasets.NAME] with data, and train and test splits")
@@ -166,7 +168,8 @@ def run(
         for (base, name), model in tuned.items()
         for row in tuning.compare(runs[dataset.name], base, model, dataset.test)
     ]
-    report.write(out, results, gaps, [dataset.name for dataset in plan.datasets], _questions(runs))
+    names = [dataset.name for dataset in plan.datasets]
+    report.write(out, results, gaps, names, _questions(runs), _chance(runs))
     return results
 
 
@@ -212,6 +215,16 @@ def _results(plan: Plan, tuned: dict[tuple[str, str], str], runs: dict[str, api.
 
 def _questions(runs: dict[str, api.Run]) -> dict[str, int]:
     return {name: made.table("questions").height for name, made in runs.items()}
+
+
+def _chance(runs: dict[str, api.Run]) -> dict[str, float]:
+    """Accuracy of a random answer by descriptor, over all that was asked."""
+    asked = pl.concat([made.table("questions").select("about_descriptor", "options") for made in runs.values()])
+    return dict(
+        asked.group_by(pl.col("about_descriptor").cast(pl.String))
+        .agg((1 / pl.col("options").list.len()).mean())
+        .iter_rows()
+    )
 
 
 def cells(plan: Plan) -> Sequence[tuple[str, str, str]]:

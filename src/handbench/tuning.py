@@ -18,6 +18,7 @@ from handbench.reports import tuning as report
 from handbench.runs import asking
 from handbench.runs.answering import image_root
 from handbench.runs.folder import slug
+from handbench.runs.parts import model_name
 from handbench.specs import Spec
 from handbench.stats.difference import paired_difference
 from handbench.tune.run import Base, Mix, read_record
@@ -188,28 +189,43 @@ def _all_questions(task: str) -> str:
 
 
 def compare(run: api.Run, before: str, after: str, test: Test) -> list[dict[str, Any]]:
-    """What changed, by descriptor, with the questions that it rests on."""
-    from handbench.runs.parts import model_name
+    """What changed, by descriptor, with the questions that it rests on.
 
+    Args:
+        run: a scored run of both models, and of ``prior`` where the commonest answer is to stand beside them.
+        before: the base's name.
+        after: the tuned model's.
+        test: what was asked.
+
+    Returns:
+        A row per descriptor: both accuracies and their paired ``difference`` with its 95 % interval (``low, high``),
+        how far the tuned model is ``above`` the commonest answer (None where that was not asked), and the counts.
+    """
     questions = run.table("questions").select(*KEY, "about_descriptor", "cluster")
     readings = run.table("readings").filter(pl.col("repeat") == 0).with_columns(pl.col("model").cast(pl.String))
-    parts = [
-        readings.filter(pl.col("model") == model_name(name)).select(*KEY, pl.col("correct").alias(column))
-        for name, column in ((before, "before"), (after, "after"))
-    ]
-    both = questions.join(parts[0], on=KEY).join(parts[1], on=KEY)
+    both = questions
+    for name, column in ((before, "before"), (after, "after")):
+        both = both.join(_right(readings, model_name(name), column), on=KEY)
+    both = both.join(_right(readings, "prior", "prior"), on=KEY, how="left")
     rows = []
     for (descriptor,), group in both.group_by(pl.col("about_descriptor").cast(pl.String), maintain_order=True):
         cluster = group["cluster"].rank("dense").to_numpy().astype(np.int64)
         gap = paired_difference(group["before"].to_numpy(), group["after"].to_numpy(), cluster)
-        rows.append(
-            {
-                "task": test.task, "data": test.data, "split": test.split or "", "descriptor": descriptor,
-                "before": gap.first, "after": gap.second, "difference": gap.value, "low": gap.low, "high": gap.high,
-                "n": gap.n, "clusters": gap.clusters, "lost": gap.only_first, "won": gap.only_second,
-            }
-        )  # fmt: skip
+        row = {
+            "task": test.task, "data": test.data, "split": test.split or "", "descriptor": descriptor,
+            "before": gap.first, "after": gap.second, "difference": gap.value, "low": gap.low, "high": gap.high,
+            "n": gap.n, "clusters": gap.clusters, "lost": gap.only_first, "won": gap.only_second,
+            "prior": None, "above": None, "above_low": None, "above_high": None,
+        }  # fmt: skip
+        if not group["prior"].null_count():
+            over = paired_difference(group["prior"].to_numpy(), group["after"].to_numpy(), cluster)
+            row |= {"prior": over.first, "above": over.value, "above_low": over.low, "above_high": over.high}
+        rows.append(row)
     return rows
+
+
+def _right(readings: pl.DataFrame, model: str, column: str) -> pl.DataFrame:
+    return readings.filter(pl.col("model") == model).select(*KEY, pl.col("correct").alias(column))
 
 
 def record_of(folder: str | Path) -> dict[str, Any]:

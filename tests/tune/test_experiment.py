@@ -58,6 +58,7 @@ def test_the_matrix_of_the_paper(plan):
         ("first-person]", "all]", "no dataset may be called 'all'"),
         ("train_data", "training", "expected data, and if wanted"),
         ("vision =", "visions =", "unknown key 'visions'"),
+        ("vision =", 'task = "gestures"\nvision =', "the matrix is of handvqa"),
     ],
 )
 def test_what_is_wrong_with_a_plan_is_said_before_any_work(plan, old, new, message):
@@ -84,6 +85,7 @@ def test_two_views_in_a_small_matrix_and_nothing_is_done_twice(plan, tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "What transfers" in page
     assert "all together" in page
+    assert page.count("tiny, tuned on first-person") >= 2  # in both pictures, as text
     weights = tmp_path / "out" / "tuned"
     before = {path: path.stat().st_mtime_ns for path in weights.rglob("adapter_model.safetensors")}
     assert len(before) == 3 + sum("checkpoint" in str(path) for path in before)

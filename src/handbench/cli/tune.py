@@ -110,8 +110,10 @@ def _print(record: dict[str, Any], out: Path) -> None:
     parity = record["parity"]
     console.print(f"the files give the trained model: within {max(parity['merged'], parity['reloaded']):.1e}")
     for row in record.get("changes", []):
+        prior = "" if row["prior"] is None else f"; commonest answer {100 * row['prior']:.1f}"
         console.print(
             f"{row['task']} {row['descriptor']}: {100 * row['before']:.1f} → {100 * row['after']:.1f}, "
-            f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f}), N = {row['n']}"
+            f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f}), "
+            f"N = {row['n']}{prior}"
         )
     print(out / "report.html")

@@ -6,13 +6,12 @@ import textwrap
 from pathlib import Path
 from typing import Any, Final
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 from PIL import Image
 
-from handbench.reports.figures import _STYLE, COLOURS, TITLES
+from handbench.reports.drawing import COLOURS, TITLES, style
 from handbench.runs.answering import image_root
 from handbench.runs.folder import RunFolder
 
@@ -35,7 +34,7 @@ def write(folder: RunFolder, before: str, after: str) -> Path:
     """
     scores = folder.read("scores").with_columns(pl.col(pl.Categorical).cast(pl.String))
     path = folder.root / "before-after.png"
-    with mpl.rc_context(rc=_STYLE):
+    with style():
         figure = Figure(figsize=(11, 7.4), layout="constrained")
         parts: Any = figure.subfigures(2, 1, height_ratios=[1, 1.15])
         top, bottom = parts

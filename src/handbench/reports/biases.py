@@ -12,7 +12,7 @@ from scipy.special import stdtr
 
 from handbench.controls.names import main
 from handbench.replies.likelihoods import matrix
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 from handbench.reports.findings import BLIND, kind
 from handbench.runs.folder import RunFolder
 from handbench.stats.calibration import auroc

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from handbench.reports.captions import Floats, own_and_others, plane, sample, vectors
-from handbench.reports.figures import _style, _svg, colours
+from handbench.reports.drawing import colours, style, svg
 
 MAP_SIDE: Final = 24
 MOST_CATEGORIES: Final = 8
@@ -19,7 +19,7 @@ def similarity(captions: pl.DataFrame) -> str:
     """The similarities of some images and captions as a map (Fig. 3a), and of all as histograms."""
     some = sample(captions, MAP_SIDE)
     own, others = own_and_others(captions)
-    with _style():
+    with style():
         figure = Figure(figsize=(9.6, 3.6))
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
         shown = left.imshow(vectors(some, "image") @ vectors(some, "caption").T, cmap="viridis")
@@ -40,7 +40,7 @@ def similarity(captions: pl.DataFrame) -> str:
         right.set_ylabel("share of pairs")
         right.legend(frameon=False, fontsize=8.5)
         figure.tight_layout()
-        return _svg(figure)
+        return svg(figure)
 
 
 def scatter(places: Floats, categories: list[str], axes: tuple[str, str] = ("", "")) -> str:
@@ -54,7 +54,7 @@ def scatter(places: Floats, categories: list[str], axes: tuple[str, str] = ("", 
     counted = pl.Series("category", categories).value_counts(sort=True)["category"].to_list()
     shown = counted[:MOST_CATEGORIES]
     colour = colours(shown)
-    with _style():
+    with style():
         figure = Figure(figsize=(5.6, 3.8))
         axis = figure.subplots()
         groups = [(name, [name], colour[name]) for name in shown]
@@ -68,7 +68,7 @@ def scatter(places: Floats, categories: list[str], axes: tuple[str, str] = ("", 
         axis.set_xlabel(axes[0])
         axis.set_ylabel(axes[1])
         axis.legend(frameon=False, fontsize=8, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5))
-        return _svg(figure)
+        return svg(figure)
 
 
 def encoded(captions: pl.DataFrame) -> str:

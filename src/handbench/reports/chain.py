@@ -22,7 +22,7 @@ from handbench.hand.descriptors import describe
 from handbench.hand.geometry import center_and_extent
 from handbench.hand.skeleton import BONES, JOINT_INDEX, JOINTS
 from handbench.reports.board import Cell
-from handbench.reports.figures import _style, _svg
+from handbench.reports.drawing import style, svg
 from handbench.runs.folder import RunFolder
 from handbench.specs import Spec
 from handbench.stats.ratios import Ratios, ratios, sums_by_cluster
@@ -226,11 +226,11 @@ def _layout() -> Floats:
 def _figure(steps: tuple[Step, ...]) -> str:
     shown = [step for step in steps if step.joints]
     good_to_bad = LinearSegmentedColormap.from_list("chain", ["#1b7f79", "#e9e2c8", "#b3402a"])
-    with _style():
+    with style():
         figure = Figure(figsize=(2.35 * len(shown), 3.1), layout="constrained")
         for place, step in enumerate(shown):
             _hand(figure.add_subplot(1, len(shown), place + 1), step, good_to_bad)
-        return _svg(figure)
+        return svg(figure)
 
 
 def _hand(axes: Axes, step: Step, colours: LinearSegmentedColormap) -> None:

@@ -16,8 +16,9 @@ from rich.table import Table
 
 from handbench.controls.names import main
 from handbench.protocols import ReadContext
-from handbench.reports import consistency, figures
+from handbench.reports import consistency
 from handbench.reports.board import Cell
+from handbench.reports.drawing import colours
 from handbench.reports.environment import template
 from handbench.reports.sheet import LONGEST_REPLY, thumbnail
 from handbench.runs.answering import image_root, task_of
@@ -146,7 +147,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         labels=_by_label(scores, models),
         models=models,
         controls=consistency.section(scores),
-        colours=figures.colours(models),
+        colours=colours(models),
         cards=_cards(folder, manifest, questions, answers, readings, context),
     )
     folder.report.write_text(text, encoding="utf-8")

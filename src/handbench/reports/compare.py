@@ -15,8 +15,8 @@ from handbench.hand.descriptors import DESCRIPTORS
 from handbench.protocols import ReadContext
 from handbench.reports import compared, comparison, findings, sheet
 from handbench.reports.comparison import Difference, Group, Side
+from handbench.reports.drawing import TITLES
 from handbench.reports.environment import template
-from handbench.reports.figures import TITLES
 from handbench.reports.findings import Confusion
 from handbench.reports.printed import Printed
 from handbench.runs.answering import image_root

@@ -9,7 +9,7 @@ import polars as pl
 
 from handbench.reports.board import Cell
 from handbench.reports.comparison import EVERYTHING, Difference, Group, Side, tuned_on
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 from handbench.reports.printed import Line, Printed
 
 _SCORES: Final = (

@@ -15,7 +15,7 @@ from handbench.controls.names import main
 from handbench.errors import HandbenchError
 from handbench.protocols import Task
 from handbench.reports.board import Cell
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 from handbench.reports.findings import kind
 from handbench.runs.answering import task_of
 from handbench.runs.folder import RunFolder

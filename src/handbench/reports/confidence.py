@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from handbench.replies.likelihoods import matrix
-from handbench.reports.figures import _style, _svg
+from handbench.reports.drawing import style, svg
 from handbench.stats.calibration import (
     BINS,
     Number,
@@ -125,13 +125,13 @@ def _mended(
 
 
 def _figure(confidence: NDArray[np.float64], right: NDArray[np.bool_], drawn: Reliability, curve: Selective) -> str:
-    with _style():
+    with style():
         figure = Figure(figsize=(9.6, 2.7), layout="constrained")
         first, second, third = (figure.add_subplot(1, 3, place) for place in (1, 2, 3))
         _histogram(first, confidence, right)
         _diagram(second, drawn)
         _curve(third, curve)
-        return _svg(figure)
+        return svg(figure)
 
 
 def _histogram(axes: Axes, confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> None:

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from handbench.controls.names import CONTROLS
 from handbench.reports.board import COLUMNS, Cell, Row
+from handbench.reports.drawing import TITLES
 from handbench.reports.environment import template
-from handbench.reports.figures import TITLES
 from handbench.reports.findings import BLIND, kind
 
 UNSEEN: Final = "blank"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from handbench.hand.skeleton import JOINT_INDEX
 from handbench.reports.board import Cell
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 from handbench.stats.ratios import Ratios, ratios, sums_by_cluster
 
 KEY: Final = ["question_id", "variant"]

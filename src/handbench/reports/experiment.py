@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from markupsafe import Markup
 
+from handbench.reports import figures
+from handbench.reports.drawing import TITLES
 from handbench.reports.environment import template
-from handbench.reports.figures import TITLES
 
 COLUMNS: Final = (
     ("angle", "accuracy", "Angle acc."),
@@ -29,6 +31,7 @@ def write(
     gaps: Sequence[dict[str, Any]],
     datasets: Sequence[str],
     questions: dict[str, int],
+    chance: dict[str, float],
 ) -> Path:
     """Write ``report.html``.
 
@@ -38,6 +41,7 @@ def write(
         gaps: tuned against base, a row per base, training set, test set and descriptor.
         datasets: their names in order.
         questions: how many were asked of each.
+        chance: accuracy of a random answer, by descriptor.
     """
     text = template("experiment.html.j2").render(
         version=version("handbench"),
@@ -46,12 +50,38 @@ def write(
         datasets=datasets,
         questions=questions,
         boards={name: _board(results, name) for name in datasets},
+        dots={name: Markup(_dots(results, name, chance)) for name in datasets},
+        strength=_strength,
         transfers=_transfers(gaps, datasets),
         factors=_factors(results),
     )
     path = out / "report.html"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _name(base: str, tuned_on: str) -> str:
+    """``tiny``, ``tiny, tuned on A``, ``tiny, tuned on all``."""
+    return f"{base}, tuned on {tuned_on}" if tuned_on else base
+
+
+def _dots(results: pl.DataFrame, dataset: str, chance: dict[str, float]) -> str:
+    """Accuracy of every model on one dataset."""
+    part = results.filter(pl.col("evaluated_on") == dataset)
+    names = [_name(*row) for row in part.select("base", "tuned_on").iter_rows()]
+    return figures.accuracy_dots(part.with_columns(pl.Series("model", names)), chance)
+
+
+_FULL: Final = 0.4
+"""A gain of so much has the fullest colour."""
+
+
+def _strength(gap: dict[str, Any]) -> str:
+    """Background of a gain: fuller the larger it is; none where its interval holds zero."""
+    if gap["low"] <= 0 <= gap["high"]:
+        return "transparent"
+    share = min(1.0, abs(gap["difference"]) / _FULL)
+    return f"rgba({'27, 127, 77' if gap['difference'] > 0 else '179, 64, 42'}, {0.08 + 0.32 * share:.2f})"
 
 
 def _board(results: pl.DataFrame, dataset: str) -> list[dict[str, Any]]:

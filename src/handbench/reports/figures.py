@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
-
-import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -15,49 +9,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from handbench.hand.descriptors import DESCRIPTORS
+from handbench.reports.drawing import TITLES, colours, label, style, svg
 from handbench.stats.sliced import Slice, score_slices
 
-COLOURS: Final = ("#8a8f98", "#c2a14d", "#1b7f79", "#c0563f", "#5b5ea6", "#7a9b3a", "#a34f8b", "#3f7fbf")
-TITLES: Final = {
-    "angle": "Angle",
-    "distance": "Distance",
-    "x": "Left / right (X)",
-    "y": "Above / below (Y)",
-    "z": "Front / behind (Z)",
-}
 _BINS = 6
 _VALUE_BINS = 10
-_STYLE: Final[Any] = {
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "axes.edgecolor": "#9aa0a6",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.color": "#22262b",
-    "axes.labelcolor": "#22262b",
-    "xtick.color": "#4a5058",
-    "ytick.color": "#4a5058",
-    "svg.fonttype": "none",
-    "svg.hashsalt": "handbench",
-}
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    with mpl.rc_context(rc=_STYLE):
-        yield
-
-
-def _svg(figure: Figure) -> str:
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def colours(models: list[str]) -> dict[str, str]:
-    """A colour for each model, the same in every picture."""
-    return {model: COLOURS[place % len(COLOURS)] for place, model in enumerate(models)}
 
 
 def accuracy_dots(scores: pl.DataFrame, chance: dict[str, float]) -> str:
@@ -73,7 +29,7 @@ def accuracy_dots(scores: pl.DataFrame, chance: dict[str, float]) -> str:
     models = whole["model"].unique(maintain_order=True).to_list()
     names = [name for name in TITLES if name in set(whole["descriptor"])]
     paint = colours(models)
-    with _style():
+    with style():
         figure = Figure(figsize=(1.9 * len(names), 0.34 * len(models) + 0.75), layout="constrained")
         for place, name in enumerate(names):
             axes = figure.add_subplot(1, len(names), place + 1)
@@ -82,13 +38,7 @@ def accuracy_dots(scores: pl.DataFrame, chance: dict[str, float]) -> str:
             axes.set_title(TITLES[name], fontsize=10, loc="left")
             if place:
                 axes.set_yticklabels([])
-        return _svg(figure)
-
-
-def _label(model: str, longest: int = 26) -> str:
-    """A model's name for a narrow place; dollar signs would begin a formula."""
-    short = model if len(model) <= longest else f"{model[: longest // 2 - 1]}…{model[-longest // 2 :]}"
-    return short.replace("$", r"\$")
+        return svg(figure)
 
 
 def _dots(axes: Axes, part: pl.DataFrame, models: list[str], paint: dict[str, str]) -> None:
@@ -107,7 +57,7 @@ def _dots(axes: Axes, part: pl.DataFrame, models: list[str], paint: dict[str, st
             )
         axes.plot(100 * row["value"], line, "o", color=paint[model], markersize=6)
     axes.set_ylim(len(models) - 0.5, -0.5)
-    axes.set_yticks(range(len(models)), [_label(model) for model in models])
+    axes.set_yticks(range(len(models)), [label(model) for model in models])
     axes.set_xlim(0, 103)
     axes.set_xticks([0, 50, 100], ["0", "50", "100 %"])
     axes.tick_params(axis="y", length=0)
@@ -126,7 +76,7 @@ def accuracy_against_margin(rows: pl.DataFrame, models: list[str], chance: dict[
     """
     names = [name for name in TITLES if name in set(rows["about_descriptor"].cast(pl.String))]
     paint = colours(models)
-    with _style():
+    with style():
         figure = Figure(figsize=(2.25 * len(names), 2.3), layout="constrained")
         for place, name in enumerate(names):
             axes = figure.add_subplot(1, len(names), place + 1)
@@ -142,7 +92,7 @@ def accuracy_against_margin(rows: pl.DataFrame, models: list[str], chance: dict[
             axes.grid(axis="y", color="#e4e6e9", linewidth=0.8)
             axes.set_axisbelow(True)
             axes.set_yticks([0, 50, 100], ["0", "50", "100 %"] if place == 0 else ["", "", ""])
-        return _svg(figure)
+        return svg(figure)
 
 
 def accuracy_over_value(rows: pl.DataFrame, models: list[str]) -> str:
@@ -155,7 +105,7 @@ def accuracy_over_value(rows: pl.DataFrame, models: list[str]) -> str:
     known = {descriptor.name: descriptor for descriptor in DESCRIPTORS}
     names = [name for name in ("angle", "distance") if name in set(rows["about_descriptor"].cast(pl.String))]
     paint = colours(models)
-    with _style():
+    with style():
         figure = Figure(figsize=(4.6 * len(names), 2.5), layout="constrained")
         for place, name in enumerate(names):
             axes = figure.add_subplot(1, len(names), place + 1)
@@ -172,7 +122,7 @@ def accuracy_over_value(rows: pl.DataFrame, models: list[str]) -> str:
             axes.grid(axis="y", color="#e4e6e9", linewidth=0.8)
             axes.set_axisbelow(True)
             axes.set_yticks([0, 50, 100], ["0", "50", "100 %"])
-        return _svg(figure)
+        return svg(figure)
 
 
 def _margin_line(axes: Axes, part: pl.DataFrame, edges: NDArray[np.floating], colour: str) -> None:
@@ -201,25 +151,3 @@ def _margin_line(axes: Axes, part: pl.DataFrame, edges: NDArray[np.floating], co
     )
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(x, value, "o-", color=colour, markersize=3.5, linewidth=1.4)
-
-
-def loss_curve(steps: NDArray[np.integer], losses: NDArray[np.floating]) -> str:
-    """Loss against step, and the mean of the last ten.
-
-    Args:
-        steps: (N,) numbers of the steps.
-        losses: (N,) their losses.
-    """
-    summed = np.concatenate([[0.0], np.cumsum(losses)])
-    first = np.maximum(np.arange(len(losses)) - 9, 0)
-    smooth = (summed[1:] - summed[first]) / (np.arange(len(losses)) + 1 - first)
-    with _style():
-        figure = Figure(figsize=(8.2, 2.8))
-        axes: Axes = figure.add_subplot()
-        axes.scatter(steps, losses, s=6, color=COLOURS[0], alpha=0.6, linewidths=0)
-        axes.plot(steps, smooth, color=COLOURS[2], linewidth=1.8)
-        axes.set_xlabel("step")
-        axes.set_ylabel("loss")
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y", color="#e3e5e8", linewidth=0.7)
-        return _svg(figure)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 
 BLIND = ("chance", "prior", "oracle")
 """Models that see no image: what others are held against."""

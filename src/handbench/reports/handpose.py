@@ -14,8 +14,8 @@ from markupsafe import Markup
 from handbench import tables
 from handbench.protocols import ReadContext
 from handbench.reports import handpose_figures as figures
+from handbench.reports.drawing import colours
 from handbench.reports.environment import template
-from handbench.reports.figures import colours
 from handbench.reports.handpose_estimators import Described, described
 from handbench.reports.handpose_strips import strips
 from handbench.reports.handpose_terminal import (

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from handbench.reports.figures import _label, _style, _svg
+from handbench.reports.drawing import label, style, svg
 from handbench.tasks.handpose.arrays import Frames, Hands
 from handbench.tasks.handpose.protocol import JerkUnit
 from handbench.tasks.handpose.scoring import Rank
@@ -29,7 +29,7 @@ def rank_lines(ranks: dict[str, list[Rank]], paint: dict[str, str]) -> str:
     """
     headings = list(ranks)
     models = [rank.model for rank in next(iter(ranks.values()))]
-    with _style():
+    with style():
         figure = Figure(figsize=(1.65 * len(headings) + 2.2, 0.5 * len(models) + 1.1), layout="constrained")
         axes = figure.add_subplot()
         for place, model in enumerate(models):
@@ -43,17 +43,17 @@ def rank_lines(ranks: dict[str, list[Rank]], paint: dict[str, str]) -> str:
                 axes.plot(x, rank, "o", color=paint[model], markersize=9)
             if known:
                 x, rank, _ = known[-1]
-                axes.annotate(_label(model), (x + 0.12, rank), va="center", color=paint[model])
+                axes.annotate(label(model), (x + 0.12, rank), va="center", color=paint[model])
         axes.set_xticks(range(len(headings)), headings)
         axes.set_yticks(range(1, len(models) + 1), [str(rank) for rank in range(1, len(models) + 1)])
         axes.set_ylim(len(models) + 0.4, 0.6)
-        axes.set_xlim(-0.25, len(headings) - 0.1 + 0.14 * max(len(_label(model)) for model in models) / 2)
+        axes.set_xlim(-0.25, len(headings) - 0.1 + 0.14 * max(len(label(model)) for model in models) / 2)
         axes.set_ylabel("rank (1 is best)")
         axes.spines["bottom"].set_visible(False)
         axes.tick_params(length=0)
         axes.grid(axis="y", color=_GRID, linewidth=0.8)
         axes.set_axisbelow(True)
-        return _svg(figure)
+        return svg(figure)
 
 
 def by_class(
@@ -65,7 +65,7 @@ def by_class(
         panels: title, classes, and per estimator the scores row of each class (None where there is none).
         paint: colour of each estimator.
     """
-    with _style():
+    with style():
         widths = [max(len(classes), 2) for _, classes, _ in panels]
         figure = Figure(figsize=(min(0.95 * sum(widths) + 1.2, 13), 2.7), layout="constrained")
         grid = figure.add_gridspec(1, len(panels), width_ratios=widths)
@@ -75,7 +75,7 @@ def by_class(
             axes.set_title(title, fontsize=10, loc="left")
             if place:
                 axes.set_yticklabels([])
-        return _svg(figure)
+        return svg(figure)
 
 
 def _class_panel(
@@ -119,7 +119,7 @@ def over_time(
     """
     mine = np.flatnonzero(frames.video == video)
     number = frames.number[mine]
-    with _style():
+    with style():
         figure = Figure(figsize=(10.5, 0.24 * (len(predicted) + 1) + 2.5), layout="constrained")
         grid = figure.add_gridspec(2, 1, height_ratios=[0.24 * (len(predicted) + 1) + 0.2, 1.9])
         above = figure.add_subplot(grid[0])
@@ -128,7 +128,7 @@ def over_time(
             there = np.unique(hands.frame[(hands.side == side) & (frames.video[hands.frame] == video)])
             for first, last in _runs(frames.number[there]):
                 above.barh(line, last - first + 1, left=first - 0.5, height=0.62, color=paint.get(name, "#22262b"))
-        above.set_yticks(range(len(lines)), [_label(name) for name in lines])
+        above.set_yticks(range(len(lines)), [label(name) for name in lines])
         above.set_ylim(len(lines) - 0.5, -0.5)
         above.set_xlim(number.min() - 1, number.max() + 1)
         above.tick_params(axis="both", length=0, labelbottom=False)
@@ -148,7 +148,7 @@ def over_time(
         below.set_ylabel("jerk, px per frame³")
         below.set_xlabel("frame")
         below.grid(axis="y", color=_GRID, linewidth=0.8)
-        return _svg(figure)
+        return svg(figure)
 
 
 def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:

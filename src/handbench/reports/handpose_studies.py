@@ -14,8 +14,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from PIL import Image, UnidentifiedImageError
 
+from handbench.reports.drawing import colours, label, style, svg
 from handbench.reports.environment import template
-from handbench.reports.figures import _label, _style, _svg, colours
 from handbench.runs.studies import BiasStudy, BlurStudy
 
 _TITLES: Final = {
@@ -41,7 +41,7 @@ def size_page(scores: pl.DataFrame, name: str, out: Path) -> Path:
     models = rows["model"].unique(maintain_order=True).to_list()
     paint = colours(models)
     metrics = [metric for metric in _TITLES if metric in set(rows["short"])]
-    with _style():
+    with style():
         figure = Figure(figsize=(2.5 * len(metrics), 2.7), layout="constrained")
         for place, metric in enumerate(metrics):
             axes = figure.add_subplot(1, len(metrics), place + 1)
@@ -53,7 +53,7 @@ def size_page(scores: pl.DataFrame, name: str, out: Path) -> Path:
                     axes.fill_between(
                         x, mine["low"].to_numpy(), mine["high"].to_numpy(), color=paint[model], alpha=0.15
                     )
-                axes.plot(x, mine["value"].to_numpy(), "o-", color=paint[model], markersize=3.5, label=_label(model))
+                axes.plot(x, mine["value"].to_numpy(), "o-", color=paint[model], markersize=3.5, label=label(model))
             axes.set_title(_TITLES[metric], fontsize=10, loc="left")
             axes.set_xlabel("% of the frames")
             axes.set_xlim(0, 104)
@@ -61,7 +61,7 @@ def size_page(scores: pl.DataFrame, name: str, out: Path) -> Path:
             axes.grid(axis="y", color="#e4e6e9", linewidth=0.8)
             if not place:
                 axes.legend(fontsize=8, frameon=False)
-        picture = _svg(figure)
+        picture = svg(figure)
     orders = []
     for metric in metrics:
         by_fraction = {}
@@ -93,7 +93,7 @@ def bias_page(study: BiasStudy, name: str, out: Path) -> Path:
     rows = _short(study.scores)
     models = rows["model"].unique(maintain_order=True).to_list()
     values = study.bias.displacement
-    with _style():
+    with style():
         figure = Figure(figsize=(6.5, 2.5), layout="constrained")
         axes = figure.add_subplot()
         edges = np.logspace(-4, 0, 50).tolist()
@@ -106,7 +106,7 @@ def bias_page(study: BiasStudy, name: str, out: Path) -> Path:
         axes.set_xlabel("keypoint's displacement from the initial estimate, longer box sides")
         axes.set_ylabel("keypoints")
         axes.legend(frameon=False)
-        picture = _svg(figure)
+        picture = svg(figure)
     lines = []
     for model in models:
         for metric in ("det_f1", "pck", "swap_rate", "pose_f1"):
@@ -157,7 +157,7 @@ def blur_page(study: BlurStudy, name: str, root: Path, out: Path) -> Path:
             continue  # two edges are equal: many hands share one value
         cells.append((f"{edges['motion'][motion]:.3f} to {edges['motion'][motion + 1]:.3f}", row))
     heads = [f"{edges['sharpness'][k]:.0f} to {edges['sharpness'][k + 1]:.0f}" for k in reversed(range(_BINS))]
-    with _style():
+    with style():
         figure = Figure(figsize=(5.6, 3.6), layout="constrained")
         axes = figure.add_subplot()
         for label, colour in (("sharp", "#1b7f79"), ("mild", "#c2a14d"), ("blurry", "#b3402a")):
@@ -171,7 +171,7 @@ def blur_page(study: BlurStudy, name: str, root: Path, out: Path) -> Path:
         axes.set_xlabel("sharpness")
         axes.set_ylabel("motion, hand sizes per frame")
         axes.legend(frameon=False, fontsize=8)
-        picture = _svg(figure)
+        picture = svg(figure)
     limit, speed = study.thresholds
     return _page(
         out,

@@ -15,6 +15,7 @@ from handbench.protocols import ReadContext
 from handbench.reports import biases, consistency, figures, findings, sections, sheet
 from handbench.reports.answerers import answered
 from handbench.reports.board import COLUMNS, ceiling_row, model_rows, published_rows
+from handbench.reports.drawing import TITLES, colours
 from handbench.reports.environment import template
 from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
@@ -67,7 +68,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         margins=Markup(figures.accuracy_against_margin(measured, models, chance)) if measured.height else "",
         values=Markup(figures.accuracy_over_value(measured, models)) if measured.height else "",
         models=models,
-        colours=figures.colours(models),
+        colours=colours(models),
         confusions={model: findings.confusions(rows, model, labels) for model in models},
         grids={model: findings.factor_grids(scores, model) for model in models},
         weakest={
@@ -78,7 +79,7 @@ def write(folder: RunFolder, context: ReadContext | None = None) -> Path:
         answered=answered(folder),
         flips=task.extent_flips(hands, options).to_dicts(),
         cards=_cards(folder, manifest, questions, answers, readings, hands, context),
-        titles=figures.TITLES,
+        titles=TITLES,
         protocol=" + ".join(
             scores["protocol"].cast(pl.String).str.replace(r";interval=.*", "").unique(maintain_order=True)
         ),

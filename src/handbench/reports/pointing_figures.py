@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from handbench.reports.caption_figures import scatter
 from handbench.reports.captions import plane
-from handbench.reports.figures import _style, _svg, colours
+from handbench.reports.drawing import colours, style, svg
 from handbench.stats.boxes import rejection_sweep
 from handbench.tasks.pointing.describe import words
 from handbench.tasks.pointing.scoring import box_confidence
@@ -34,7 +34,7 @@ def sweeps(readings: pl.DataFrame, questions: pl.DataFrame, models: list[str]) -
     if not shown:
         return ""
     colour = colours(models)
-    with _style():
+    with style():
         figure = Figure(figsize=(9.6, 2.6))
         axes = figure.subplots(1, 3, sharey=True)
         for model, part in shown:
@@ -47,7 +47,7 @@ def sweeps(readings: pl.DataFrame, questions: pl.DataFrame, models: list[str]) -
                 axis.set_xlim(-0.02, 1.05)
         axes[0].set_ylabel("of rejections")
         axes[2].legend(frameon=False, fontsize=8.5, loc="lower right")
-        return _svg(figure)
+        return svg(figure)
 
 
 def _bars(axis: object, counted: list[tuple[str, float]], title: str, colour: str) -> None:
@@ -59,7 +59,7 @@ def _bars(axis: object, counted: list[tuple[str, float]], title: str, colour: st
 
 def statistics(scenes: pl.DataFrame) -> str:
     """Categories, sources, candidates per image and the commonest words (Fig. 2)."""
-    with _style():
+    with style():
         figure = Figure(figsize=(10.2, 4.4))
         left, middle, right = figure.subplots(1, 3)
         named = scenes["target_category"].drop_nulls().value_counts(sort=True).head(MOST_BARS)
@@ -73,7 +73,7 @@ def statistics(scenes: pl.DataFrame) -> str:
         )
         _bars(right, [(word, float(count)) for word, count in words(texts, MOST_BARS)], "commonest words", "#c2a14d")
         figure.tight_layout()
-        return _svg(figure)
+        return svg(figure)
 
 
 def caption_scatter(scenes: pl.DataFrame) -> str:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from handbench.hand.skeleton import JOINTS
 from handbench.reports import chain, confidence, consistency, difficulty
+from handbench.reports.drawing import TITLES
 from handbench.reports.environment import template
-from handbench.reports.figures import TITLES
 from handbench.reports.findings import BLIND, kind
 from handbench.runs.folder import RunFolder
 from handbench.runs.parts import model_name

@@ -13,7 +13,7 @@ import polars as pl
 from PIL import Image, UnidentifiedImageError
 
 from handbench.hand.skeleton import BONES, JOINT_INDEX
-from handbench.reports.figures import TITLES
+from handbench.reports.drawing import TITLES
 
 LARGEST_SIDE: Final = 360
 LONGEST_REPLY: Final = 600

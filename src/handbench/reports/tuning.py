@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from handbench.reports import figures
+from handbench.reports import tuning_figures
 from handbench.reports.environment import template
 
 
@@ -24,7 +24,8 @@ def write(folder: Path, record: dict[str, Any]) -> Path:
     text = template("tuning.html.j2").render(
         version=version("handbench"),
         record=record,
-        curve=Markup(figures.loss_curve(losses["step"].to_numpy(), losses["loss"].to_numpy())),
+        curve=Markup(tuning_figures.loss_curve(losses["step"].to_numpy(), losses["loss"].to_numpy())),
+        arrows=Markup(tuning_figures.arrows(record["changes"])) if record["changes"] else "",
         folder=str(folder),
     )
     path = folder / "report.html"
