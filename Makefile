@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-vlm test test-all check format bench clean
+.PHONY: demo demo-vlm test test-models test-all check format bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,7 +30,14 @@ demo-vlm: $(VENV)/.installed-hf  ## a tiny vision-language model, base and tuned
 test: $(VENV)/.installed-dev  ## the test suite
 	$(BIN)/python -m pytest -q
 
-test-all: $(VENV)/.installed-dev  ## the test suite with what is marked slow
+$(VENV)/.installed-models: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev-models]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-dev $(VENV)/.installed-hf
+
+test-models: $(VENV)/.installed-models  ## the tests that need torch, which this installs
+	$(BIN)/python -m pytest -q -m "torch and not slow"
+
+test-all: $(VENV)/.installed-models  ## all tests, with what needs torch and what is marked slow
 	$(BIN)/python -m pytest -q -m "slow or not slow"
 
 check: $(VENV)/.installed-dev  ## style, types and the floors of the house
@@ -43,7 +50,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev  ## rates, as JSON lines
+bench: $(VENV)/.installed-models  ## rates, as JSON lines
 	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:

@@ -18,7 +18,7 @@ from tests.models.chat_questions import question_table
 torch = pytest.importorskip("torch", reason="torch is not installed: local models are not tried")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module", params=sorted(tiny_models.MAKERS))

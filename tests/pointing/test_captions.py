@@ -95,6 +95,7 @@ def folder(tmp_path_factory):
     return tiny_models.save("clip", tmp_path_factory.mktemp("clip"))
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 def test_an_encoder_says_what_the_model_says_one_at_a_time(run, folder):
     import torch
@@ -135,6 +136,7 @@ def test_the_report_without_an_encoder_counts_words(tmp_path):
     assert "Images and captions, by" not in page
 
 
+@pytest.mark.torch
 def test_what_is_no_encoder_is_refused(run, tmp_path):
     with pytest.raises(HandbenchError, match="needs a run's folder"):
         api.describe("synth:scenes?n=2&width=96", encoder=str(tmp_path), task="pointing/pog", workers=1)
@@ -145,6 +147,7 @@ def test_what_is_no_encoder_is_refused(run, tmp_path):
         api.describe(run.folder.root, encoder=str(tmp_path), workers=1)
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_of_another_kind_is_no_encoder(run, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed: no encoder can be tried")

@@ -14,7 +14,7 @@ from tests import tiny_models
 torch = pytest.importorskip("torch", reason="torch is not installed: local models are not tried")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 SAID = (
     '{"direction": [0.0, -1.0], "candidates": [{"name": "everything", "bbox_2d": [0, 0, 1000, 1000]}], "scores": [0.9]}'

@@ -67,6 +67,7 @@ def test_what_is_wrong_with_a_plan_is_said_before_any_work(plan, old, new, messa
         experiment.read_plan(plan)
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="trl is not installed: nothing is tuned")
 @pytest.mark.filterwarnings("ignore")
 def test_two_views_in_a_small_matrix_and_nothing_is_done_twice(plan, tmp_path):

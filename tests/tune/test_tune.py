@@ -26,7 +26,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 from handbench.tune import packing  # noqa: E402
 from handbench.tune.run import Base, tune  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 SHORT = Settings(rate=1e-3, batch=3, steps=3, save_every=1, per_image=3)
 
