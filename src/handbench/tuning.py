@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,8 @@ from handbench.tune.run import tune as train
 from handbench.tune.settings import Settings
 
 KEY = ["question_id", "variant"]
+TESTED: Final = 100
+"""Rendered hands that are asked about before and after where no test is named."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def tune(
     split: str | None = None,
     start: Path | None = None,
     mix: str | None = None,
-    tests: Sequence[str] = (),
+    tests: Sequence[str] | None = None,
     allow_overlap: bool = False,
     protocol: str = "paper",
     workers: int | None = None,
@@ -150,7 +152,8 @@ def tune(
         split: of the source, ``train`` by default where it is rendered.
         start: an adapter to go on from.
         mix: ``FILE:SHARE`` of other instructions.
-        tests: ``TASK@DATA`` or ``TASK@DATA@SPLIT``, asked of the base and of the tuned model.
+        tests: ``TASK@DATA`` or ``TASK@DATA@SPLIT``, asked of the base and of the tuned model; None asks hands of the
+            split ``test`` where the data is rendered, and nothing elsewhere.
         allow_overlap: count test questions that share something with the training; else they are refused.
         protocol: ``paper`` or ``released``.
         workers: processes, by default one per processor.
@@ -162,7 +165,7 @@ def tune(
     """
     folder = Path(out)
     named, mixed = Base.named(base), Mix.parse(mix) if mix else None
-    wanted = [Test.parse(text) for text in tests]
+    wanted = default_tests(task, data) if tests is None else [Test.parse(text) for text in tests]
     lesson = Lessons(task, data, split or ("train" if Spec.parse(data).kind == "synth" else None))
     how = How(protocol, workers, force, progress)
     questions = gather([lesson], [folder / "questions"], settings, how)
@@ -178,6 +181,14 @@ def tune(
     full = {**record, "changes": changes}
     report.write(folder, full)
     return full
+
+
+def default_tests(task: str, data: str) -> list[Test]:
+    """What is asked before and after where nothing is named: others of the same rendered hands."""
+    spec = Spec.parse(data)
+    if spec.kind != "synth":
+        return []
+    return [Test(task, str(Spec(spec.kind, spec.name, {**spec.options, "n": str(TESTED)})), "test")]
 
 
 def _all_questions(task: str) -> str:

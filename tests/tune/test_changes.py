@@ -56,3 +56,9 @@ def test_the_arrows_say_which_way(run):
         assert all(f"stroke: {other}; stroke-opacity: 0.55" not in text for other in others)
         assert "Left / right (X)" in text
         assert "commonest answer" in text
+
+
+def test_rendered_hands_are_tested_on_others_where_nothing_is_said():
+    data = "synth:hands?view=first_person&n=3000&seed=2"
+    assert tuning.default_tests(TASK, data) == [tuning.Test(TASK, "synth:hands?n=100&seed=2&view=first_person", "test")]
+    assert tuning.default_tests(TASK, "freihand:/somewhere") == []

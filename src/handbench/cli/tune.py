@@ -50,7 +50,11 @@ def tune(
     mix: Annotated[str | None, typer.Option(help="FILE:SHARE of other instructions, as JSON lines.")] = None,
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", help="TASK@DATA or TASK@DATA@SPLIT to ask before and after; repeatable."),
+        typer.Option(
+            "--test",
+            help="TASK@DATA or TASK@DATA@SPLIT to ask before and after; repeatable. Rendered hands are tested on 100 "
+            "others where nothing is said; none leaves that out.",
+        ),
     ] = None,
     allow_overlap: Annotated[
         bool, typer.Option("--allow-overlap", help="Count test questions that share something; do not refuse them.")
@@ -60,7 +64,7 @@ def tune(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Tune a model on the questions; --test shows what that changed. Repeat the command to go on where it stopped."""
+    """Tune a model on the questions and show what that changed. Repeat the command to go on where it stopped."""
     from handbench import tuning
 
     given = {
@@ -71,8 +75,9 @@ def tune(
     settings = _settings(recipe, base, data, {key: value for key, value in given.items() if value is not None})
     with progress_bar(as_json) as tell:
         record = tuning.tune(
-            data, base, out, task=task, split=split, settings=settings, start=start, mix=mix, tests=test or [],
-            allow_overlap=allow_overlap, protocol=protocol, workers=workers, force=force, progress=tell,
+            data, base, out, task=task, split=split, settings=settings, start=start, mix=mix,
+            tests=[] if test == ["none"] else test, allow_overlap=allow_overlap, protocol=protocol, workers=workers,
+            force=force, progress=tell,
         )  # fmt: skip
     if as_json:
         print(json.dumps(record, default=str))
@@ -109,7 +114,9 @@ def _print(record: dict[str, Any], out: Path) -> None:
     console.print(f"packing: {'on' if packing['on'] else 'off'}; {packing['checked']}")
     parity = record["parity"]
     console.print(f"the files give the trained model: within {max(parity['merged'], parity['reloaded']):.1e}")
-    for row in record.get("changes", []):
+    if not record["changes"]:
+        console.print("nothing was asked before and after: --test TASK@DATA@SPLIT shows what this changed")
+    for row in record["changes"]:
         prior = "" if row["prior"] is None else f"; commonest answer {100 * row['prior']:.1f}"
         console.print(
             f"{row['task']} {row['descriptor']}: {100 * row['before']:.1f} → {100 * row['after']:.1f}, "

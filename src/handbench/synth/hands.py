@@ -26,6 +26,10 @@ DATASET: Final = "synth-hands"
 SPLITS: Final = ("test", "train", "val")
 """Splits share no recipe: each has seeds of its own."""
 
+TO_TEST_ON: Final = 200
+TO_LEARN_FROM: Final = 4_000
+"""How many hands where nothing is said: a training on a few hundred would teach nothing."""
+
 _CHUNK = 25
 
 
@@ -33,7 +37,8 @@ def read(spec: Spec, context: ReadContext) -> Source:
     """Read ``synth:hands?n=200&seed=0&size=256&supersample=2&pose=&view=&side=&background=``.
 
     Args:
-        spec: how many hands, of which seed, and what to fix (a pose, a view, a side, a background).
+        spec: how many hands (200, and 4,000 of the split ``train``), of which seed, and what to fix (a pose, a view, a
+            side, a background).
         context: split ``test`` (default), ``train`` or ``val``; where images are cached; processes.
 
     Returns:
@@ -41,13 +46,13 @@ def read(spec: Spec, context: ReadContext) -> Source:
         joints.
     """
     options = Options(spec)
-    count = options.integer("n", 200, least=1)
+    split = context.split or "test"
+    count = options.integer("n", TO_LEARN_FROM if split == "train" else TO_TEST_ON, least=1)
     seed = options.integer("seed", 0, least=0)
     size = options.integer("size", 256, least=16)
     supersample = options.integer("supersample", 2, least=1)
     fixed = {key: options.text(key, "") or None for key in ("pose", "view", "side", "background")}
     options.done()
-    split = context.split or "test"
     if split not in SPLITS:
         raise HandbenchError(f"{spec}: splits are {', '.join(SPLITS)}, not {split!r}")
     draw = partial(_recipe, seed=seed, split=split, size=size, fixed=fixed)
