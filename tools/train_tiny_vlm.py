@@ -34,7 +34,7 @@ PICTURES, HELD_OUT = 16_000, 500
 TOWER_STEPS, BASE_STEPS = 2_600, 280
 ADAPTER_PICTURES = 4_000
 ROUNDS = (
-    TINY,
+    replace(TINY, emphasis={"angle": 3.0}),
     replace(TINY, steps=110, emphasis={"x": 3.0, "y": 4.0, "z": 4.0, "angle": 2.0}),
     replace(TINY, steps=250, rate=2e-3, emphasis={"x": 2.0, "y": 4.0, "z": 4.0, "angle": 3.0}),
 )

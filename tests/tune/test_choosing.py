@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ from handbench.synth.hands import read
 from handbench.tasks.handvqa.options import HandVQAOptions
 from handbench.tasks.handvqa.questions import ask
 from handbench.tune.choosing import category_weights, choose, shares
-from handbench.tune.settings import Settings
+from handbench.tune.settings import TINY, Settings
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,16 @@ def test_emphasis_makes_a_descriptor_likelier(questions):
     assert of(counts) > 2 * of(plain)
 
 
+def test_the_tiny_recipe_asks_for_the_five_descriptors_about_equally_often(questions):
+    shares = choose(questions, TINY)["about_descriptor"].cast(pl.String).value_counts(normalize=True)
+    assert dict(shares.iter_rows()) == pytest.approx(dict.fromkeys(["angle", "distance", "x", "y", "z"], 0.2), abs=0.05)
+
+
+def test_a_recipe_may_speak_of_descriptors_that_are_not_asked_about(questions):
+    angles = questions.filter(pl.col("about_descriptor").cast(pl.String) == "angle")
+    assert choose(angles, TINY).height == choose(angles, replace(TINY, emphasis={})).height > 0
+
+
 def test_a_choice_depends_on_the_question_and_not_on_the_table(questions):
     settings = Settings(per_image=5)
     some = questions.filter(pl.col("hand_id").is_in(questions["hand_id"].unique().sort()[:10].implode()))
@@ -67,7 +78,7 @@ def test_a_choice_depends_on_the_question_and_not_on_the_table(questions):
 
 
 def test_what_cannot_be_chosen_is_said(questions):
-    with pytest.raises(HandbenchError, match="no question here is about that"):
+    with pytest.raises(HandbenchError, match="there is no such descriptor"):
         choose(questions, Settings(per_image=5, emphasis={"angel": 2.0}))
     with pytest.raises(HandbenchError, match="need a number of questions per image"):
         choose(questions, Settings(balance=True))

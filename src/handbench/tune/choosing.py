@@ -11,6 +11,7 @@ import polars as pl
 
 from handbench import draws
 from handbench.errors import HandbenchError
+from handbench.hand.descriptors import DESCRIPTORS
 from handbench.tune.settings import Settings
 
 _MOST: float = 50.0
@@ -28,7 +29,7 @@ def choose(questions: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         The rows chosen, in the order of the table.
 
     Raises:
-        HandbenchError: nothing is left, or the emphasis names no descriptor of the table.
+        HandbenchError: nothing is left, or the emphasis names no descriptor.
     """
     known = questions.filter(pl.col("truth_index").is_not_null())
     if known.is_empty():
@@ -38,8 +39,10 @@ def choose(questions: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         weight *= category_weights(known)
     if settings.emphasis:
         names = known["about_descriptor"].cast(pl.String)
-        if strange := sorted(set(settings.emphasis) - set(names.unique())):
-            raise HandbenchError(f"tune: emphasis on {', '.join(strange)}: no question here is about that")
+        # A recipe names all descriptors; those that are not asked about here need no emphasis.
+        known_names = {descriptor.name for descriptor in DESCRIPTORS} | set(names.unique())
+        if strange := sorted(set(settings.emphasis) - known_names):
+            raise HandbenchError(f"tune: emphasis on {', '.join(strange)}: there is no such descriptor")
         weight *= names.replace_strict(settings.emphasis, default=1.0, return_dtype=pl.Float64).to_numpy()
     if settings.per_image is None:
         if settings.balance or settings.emphasis:
