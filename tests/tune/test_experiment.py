@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from handbench import experiment
 from handbench.errors import HandbenchError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PLAN = """
 bases = ["tiny"]
@@ -46,6 +49,17 @@ def test_the_matrix_of_the_paper(plan):
     ]
     settings = read.settings("tiny", "synth:hands")
     assert (settings.rate, settings.steps) == (3e-3, 2)  # the base's recipe, changed where the plan says so
+
+
+@pytest.mark.parametrize("name", ["paper", "views"])
+def test_the_examples_can_be_read(name):
+    read = experiment.read_plan(EXAMPLES / f"{name}.toml")
+    assert len(experiment.cells(read)) == len(read.bases) * (2 + len(read.datasets)) * len(read.datasets)
+    for dataset in read.datasets:
+        settings = read.settings(read.bases[0], dataset.train.data)
+        assert (settings.rank, settings.alpha) == (8, 32)
+        if name == "paper":
+            assert settings.batch == {"FreiHAND": 128, "InterHand": 64, "FPHA": 64}[dataset.name]
 
 
 @pytest.mark.parametrize(

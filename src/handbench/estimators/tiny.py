@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handbench.errors import HandbenchError
+from handbench.loading import quiet_where_small
 from handbench.protocols import Estimator, estimator
 from handbench.specs import Options, Spec
 
@@ -56,7 +57,8 @@ class TinyTower:
             raise HandbenchError(f"pose:tiny: {error}; pip install 'handbench[hf]' brings what is needed") from None
         if not (folder / "joints.safetensors").exists():
             raise HandbenchError(f"pose:tiny: {folder}: no weights there; make them with tools/train_tiny_vlm.py")
-        model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32)
+        with quiet_where_small(folder):
+            model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32)
         self._tower = model.model.vision_tower.eval()
         self._pixels = AutoProcessor.from_pretrained(folder).image_processor
         self._heads = {name: weight.float() for name, weight in load_file(folder / "joints.safetensors").items()}

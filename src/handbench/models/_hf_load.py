@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from handbench.errors import HandbenchError
+from handbench.loading import quiet_where_small
 
 _ENDS: Final = 1 << 20
 
@@ -104,7 +105,8 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
     if not processor.chat_template:
         raise HandbenchError(f"hf:{path}: its processor has no chat template; add chat_template.jinja to the folder")
     try:
-        model = AutoModelForImageTextToText.from_pretrained(path, dtype=number, device_map=where)
+        with quiet_where_small(Path(path)):
+            model = AutoModelForImageTextToText.from_pretrained(path, dtype=number, device_map=where)
     except Exception as error:
         raise HandbenchError(f"hf:{path}: the model could not be loaded: {_line(error)}") from None
     if adapter:

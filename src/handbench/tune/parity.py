@@ -75,7 +75,7 @@ def _loss_and_gradients(model: Any, batch: dict[str, Any]) -> tuple[float, list[
     loss.backward()
     gradients = [p.grad.detach().clone() for p in model.parameters() if p.requires_grad and p.grad is not None]
     model.zero_grad()
-    return float(loss), gradients
+    return float(loss.detach()), gradients
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,6 +87,8 @@ def train(
         raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
     import torch
 
+    # Names that transformers is about to change are no news to who trains.
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
     hardware = torch.cuda.is_available()
     per_row = sum(map(len, lessons)) / len(lessons)
     processes = _processes()
