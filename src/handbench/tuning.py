@@ -24,6 +24,7 @@ from handbench.stats.difference import paired_difference
 from handbench.tune.run import Base, Mix, read_record
 from handbench.tune.run import tune as train
 from handbench.tune.settings import Settings
+from handbench.tune.training import main_first, main_process
 
 KEY = ["question_id", "variant"]
 TESTED: Final = 100
@@ -168,11 +169,14 @@ def tune(
     wanted = default_tests(task, data) if tests is None else [Test.parse(text) for text in tests]
     lesson = Lessons(task, data, split or ("train" if Spec.parse(data).kind == "synth" else None))
     how = How(protocol, workers, force, progress)
-    questions = gather([lesson], [folder / "questions"], settings, how)
+    with main_first():
+        questions = gather([lesson], [folder / "questions"], settings, how)
     record = train(
         questions, Path(), named, settings, folder, start=start, mix=mixed, about={"lessons": [lesson.record()]},
         progress=progress,
     )  # fmt: skip
+    if not main_process():
+        return {**record, "changes": []}
     changes: list[dict[str, Any]] = []
     for test in wanted:
         place = folder / "tests" / slug(f"{test.task}-{test.data}-{test.split or ''}")

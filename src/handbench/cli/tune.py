@@ -66,6 +66,7 @@ def tune(
 ) -> None:
     """Tune a model on the questions and show what that changed. Repeat the command to go on where it stopped."""
     from handbench import tuning
+    from handbench.tune.training import main_process
 
     given = {
         "rank": rank, "alpha": alpha, "rate": lr, "warmup": warmup, "epochs": epochs, "steps": steps, "batch": batch,
@@ -73,12 +74,15 @@ def tune(
         "emphasis": None if emphasis is None else _emphasis(emphasis), "vision": vision or None,
     }  # fmt: skip
     settings = _settings(recipe, base, data, {key: value for key, value in given.items() if value is not None})
-    with progress_bar(as_json) as tell:
+    first = main_process()  # of several that accelerate started, one speaks
+    with progress_bar(as_json or not first) as tell:
         record = tuning.tune(
             data, base, out, task=task, split=split, settings=settings, start=start, mix=mix,
             tests=[] if test == ["none"] else test, allow_overlap=allow_overlap, protocol=protocol, workers=workers,
             force=force, progress=tell,
         )  # fmt: skip
+    if not first:
+        return
     if as_json:
         print(json.dumps(record, default=str))
         return
@@ -105,6 +109,8 @@ def _emphasis(text: str) -> dict[str, float]:
 def _print(record: dict[str, Any], out: Path) -> None:
     from rich.console import Console
 
+    from handbench.reports import tuning as report
+
     console = Console()
     trained, packing = record["trained"], record["packing"]
     console.print(
@@ -114,13 +120,8 @@ def _print(record: dict[str, Any], out: Path) -> None:
     console.print(f"packing: {'on' if packing['on'] else 'off'}; {packing['checked']}")
     parity = record["parity"]
     console.print(f"the files give the trained model: within {max(parity['merged'], parity['reloaded']):.1e}")
-    if not record["changes"]:
+    if record["changes"]:
+        console.print(report.terminal(record["changes"]))
+    else:
         console.print("nothing was asked before and after: --test TASK@DATA@SPLIT shows what this changed")
-    for row in record["changes"]:
-        prior = "" if row["prior"] is None else f"; commonest answer {100 * row['prior']:.1f}"
-        console.print(
-            f"{row['task']} {row['descriptor']}: {100 * row['before']:.1f} → {100 * row['after']:.1f}, "
-            f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f}), "
-            f"N = {row['n']}{prior}"
-        )
     print(out / "report.html")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -94,6 +95,8 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
         from transformers import AutoModelForImageTextToText, AutoProcessor
     except ImportError as error:
         raise HandbenchError(f"hf:{path}: {error}; pip install 'handbench[hf]' brings what is needed") from None
+    # Names that transformers is about to change in itself are no news to who asks or trains a model.
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
     number = dtype if dtype == "auto" else getattr(torch, dtype)
     where: Any = _device_map(torch, device)
     try:

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from PIL import Image, UnidentifiedImageError
-from rich import box
 from rich.table import Table
 
 from handbench.controls.names import main
@@ -21,6 +20,7 @@ from handbench.reports.board import Cell
 from handbench.reports.drawing import colours
 from handbench.reports.environment import template
 from handbench.reports.sheet import LONGEST_REPLY, thumbnail
+from handbench.reports.terminal_table import plain
 from handbench.runs.answering import image_root, task_of
 from handbench.runs.asking import ensure_images
 from handbench.runs.folder import RunFolder
@@ -102,10 +102,7 @@ def gaps(questions: pl.DataFrame, readings: pl.DataFrame) -> list[Gap]:
 
 def board(scores: pl.DataFrame, title: str) -> Table:
     """The scores on a terminal."""
-    table = Table(
-        title=title, caption="Percent; 95 % intervals by cluster.", caption_justify="left", title_justify="left",
-        title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
-    )  # fmt: skip
+    table = plain(title, "Percent; 95 % intervals by cluster.")
     table.add_column("model", overflow="fold", min_width=24)
     for heading in ("accuracy", "answered", "N", "clusters"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from handbench import tables
 from handbench.controls.names import main
 from handbench.errors import HandbenchError
 from handbench.protocols import HasCeiling, HasPublishedCounts, ReadContext, Source, Task
 from handbench.reports import captions
+from handbench.reports.terminal_table import plain
 from handbench.runs.answering import task_of
 from handbench.runs.asking import chunks, source_table
 from handbench.runs.ceilings import ASSUMED, keep_ceiling, parse_noise, published_or_assumed
@@ -185,7 +184,7 @@ def show(found: dict[str, pl.DataFrame], console: Console | None = None) -> None
     console = console or Console()
     for name, frame in found.items():
         title, columns, rows = _laid_out(name, frame)
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        table = plain(title)
         for heading, right in columns:
             table.add_column(heading, justify="right" if right else "left", no_wrap=True)
         for row in rows:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
-from rich import box
 from rich.table import Table
+
+from handbench.reports.terminal_table import plain
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,12 @@ def board(scores: pl.DataFrame, manifest: dict[str, Any]) -> Table:
     """The score board: a row per estimator and stage."""
     told = manifest["set"]
     mark = " (synthetic)" if manifest["source"]["synthetic"] else ""
-    table = Table(
-        title=f"handpose on {manifest['source']['name']}{mark}: {told['hands']} hands ({told['left']} left) on "
-        f"{told['frames']} frames, {told['videos']} videos",
-        caption="95 % intervals over the videos. Det without labels; PCK, MPJPE and Pose-F1 with the same label.",
-        caption_justify="left",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
+    title = (
+        f"handpose on {manifest['source']['name']}{mark}: {told['hands']} hands ({told['left']} left) on "
+        f"{told['frames']} frames, {told['videos']} videos"
+    )
+    table = plain(
+        title, "95 % intervals over the videos. Det without labels; PCK, MPJPE and Pose-F1 with the same label."
     )
     table.add_column("estimator", overflow="fold", min_width=14, max_width=22)
     for axis in AXES:

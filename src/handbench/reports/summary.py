@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from rich import box
 from rich.table import Table
 
 from handbench.protocols import Task
 from handbench.reports import choices, pointing_tables, safegesture_board, safegesture_tables
 from handbench.reports.findings import verdicts
 from handbench.reports.terminal import board
+from handbench.reports.terminal_table import plain
 
 
 def summary(
@@ -41,15 +41,8 @@ def summary(
 
 
 def _pointing(scores: pointing_tables.Scores, title: str) -> Table:
-    table = Table(
-        title=title,
-        caption="IoU at least τ, every target counted; 95 % intervals over images below. N-acc: negatives rejected.",
-        caption_justify="left",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
+    table = plain(
+        title, "IoU at least τ, every target counted; 95 % intervals over images below. N-acc: negatives rejected."
     )
     table.add_column("model", overflow="fold", width=17)
     columns = [("P@0.3", "p_at_0.3"), ("P@0.5", "p_at_0.5"), ("P@0.7", "p_at_0.7"), ("mIoU", "mean_iou")]
@@ -73,16 +66,7 @@ def _short(number: pointing_tables.Number) -> str:
 
 
 def _safety(lines: list[safegesture_tables.Line], title: str) -> Table:
-    table = Table(
-        title=title,
-        caption="Percent; 95 % intervals over the cells. Dim: policies that see no image, published rows.",
-        caption_justify="left",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    table = plain(title, "Percent; 95 % intervals over the cells. Dim: policies that see no image, published rows.")
     table.add_column("system", overflow="fold", width=24)
     for heading in ("GA ↑", "SA ↑", "F1 ↑", "DS ↓", "under ↓", "over ↓"):
         table.add_column(heading, justify="right", no_wrap=True, width=9)

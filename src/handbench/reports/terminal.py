@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import polars as pl
-from rich import box
 from rich.table import Table
 
 from handbench.reports.board import ceiling_row, model_rows, published_rows
+from handbench.reports.terminal_table import plain
 
 _HEADINGS: Final = (
     "Angle\nacc ↑",
@@ -37,16 +37,7 @@ def board(
         ceiling: the run's ``ceiling`` table, if it has one.
     """
     rows, note = published_rows(published, dataset)
-    table = Table(
-        title=title,
-        caption=f"Percent and ranks; 95 % cluster intervals below. {note}",
-        caption_justify="left",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    table = plain(title, f"Percent and ranks; 95 % cluster intervals below. {note}")
     table.add_column("model", overflow="fold", width=_NAME_WIDTH)
     for heading, width in zip(_HEADINGS, _WIDTHS, strict=True):
         table.add_column(heading, justify="right", no_wrap=True, width=width)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from markupsafe import Markup
+from rich.markup import escape
+from rich.table import Table
 
 from handbench.reports import tuning_figures
+from handbench.reports.drawing import TITLES
 from handbench.reports.environment import template
+from handbench.reports.terminal_table import plain
 
 
 def write(folder: Path, record: dict[str, Any]) -> Path:
@@ -31,3 +36,32 @@ def write(folder: Path, record: dict[str, Any]) -> Path:
     path = folder / "report.html"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def terminal(changes: Sequence[dict[str, Any]]) -> Table:
+    """What changed, for a terminal.
+
+    Args:
+        changes: a row per test and descriptor, as tuning gives them.
+    """
+    table = plain("Before and after, percent right", "95 % intervals of the paired difference.")
+    table.add_column("test", overflow="fold", min_width=20)
+    for heading in ("before", "after", "difference", "commonest\nanswer", "N"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    last = ""
+    for row in changes:
+        test = f"{row['task']} on {row['data']}"
+        if test != last:
+            table.add_row(f"[dim]{escape(test)}[/dim]")
+        last = test
+        colour = "green" if row["low"] > 0 else "red" if row["high"] < 0 else "default"
+        interval = f"{100 * row['low']:+.0f} to {100 * row['high']:+.0f}"
+        table.add_row(
+            TITLES.get(row["descriptor"], row["descriptor"]),
+            f"{100 * row['before']:.1f}",
+            f"[bold]{100 * row['after']:.1f}[/bold]",
+            f"[{colour}]{100 * row['difference']:+.1f}[/{colour}] [dim]{interval}[/dim]",
+            "–" if row["prior"] is None else f"{100 * row['prior']:.1f}",
+            str(row["n"]),
+        )
+    return table

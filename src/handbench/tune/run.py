@@ -142,17 +142,19 @@ def tune(
     batches = Batches(loaded, images, packed)
     if not packed:
         rows = [single for lesson in rows for single in lesson.single()]
-    _write_record(out, {**wanted, "state": "begun"})
+    if training.main_process():
+        _write_record(out, {**wanted, "state": "begun"})
     made = training.train(
         model, loaded.processor, rows, batches, settings, out / "checkpoints", progress, stop_at=stop_at
     )
     if stop_at is not None and made.steps > stop_at:
         return {**wanted, "state": "begun"}
+    if not training.main_process():  # one of several that worked together; the first writes and checks the files
+        return {**wanted, "state": "done"}
     before = parity.logprobs(made.model, Batches(loaded, images, packed=False), rows)
-    if training.main_process():
-        made.model.save_pretrained(str(out))
-        _seen.seen_in(chosen).write_parquet(out / _seen.FILE)
-        _losses(made, out)
+    made.model.save_pretrained(str(out))
+    _seen.seen_in(chosen).write_parquet(out / _seen.FILE)
+    _losses(made, out)
     files = _files_check(made.model, loaded, base, out, images, rows, before)
     record = {
         **wanted,
@@ -162,6 +164,7 @@ def tune(
             "images": chosen["images"].list.join("\0").n_unique(),
             "steps": made.steps,
             "resumed_at": made.resumed,
+            "processes": made.processes,
             "seconds": round(made.seconds, 1),
             "parameters": sum(p.numel() for p in made.model.parameters() if p.requires_grad) or check.parameters,
             "first_loss": made.losses[0]["loss"],
@@ -177,8 +180,7 @@ def tune(
         "categories": shares(chosen).to_dicts(),
         "versions": _versions(),
     }
-    if training.main_process():
-        _write_record(out, record)
+    _write_record(out, record)
     if not files.passed:
         raise HandbenchError(
             f"{out}: the adapter as saved does not give what the trained model gave (log-likelihoods differ by "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Trained:
         seconds: spent in this process.
         steps: of the whole training.
         resumed: the step that it was taken up at, 0 where it was begun.
+        processes: how many worked together.
     """
 
     model: Any
@@ -33,6 +35,7 @@ class Trained:
     seconds: float
     steps: int
     resumed: int = 0
+    processes: int = 1
 
 
 @dataclass
@@ -87,8 +90,6 @@ def train(
         raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
     import torch
 
-    # Names that transformers is about to change are no news to who trains.
-    warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
     hardware = torch.cuda.is_available()
     per_row = sum(map(len, lessons)) / len(lessons)
     processes = _processes()
@@ -142,6 +143,7 @@ def train(
         time.perf_counter() - begun,
         trainer.state.max_steps,
         int(last.rpartition("-")[2]) if last else 0,
+        processes,
     )
 
 
@@ -153,9 +155,19 @@ def _processes() -> int:
 
 def main_process() -> bool:
     """Whether this process writes the files, where several work together."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def main_first() -> Iterator[None]:
+    """Let the others wait till the main process is through: they find its work done."""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        yield
+        return
     from accelerate import PartialState
 
-    return bool(PartialState().is_main_process)
+    with PartialState().main_process_first():
+        yield
 
 
 def _other_accelerator(torch: Any) -> bool:
