@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import tomllib
 import warnings
 from dataclasses import replace
 
@@ -231,3 +233,26 @@ def test_what_is_not_trained_is_held_still():
         model.vision_tower(torch.randn(8, 3) + 5)
         assert torch.equal(before, model.vision_tower[1].running_mean)
         assert not model.eval().language[1].training
+
+
+@pytest.mark.slow
+def test_two_processes_take_half_of_each_step_and_one_writes(tmp_path):
+    """``accelerate launch`` on processors: no step more, no file twice, one voice."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2", "--num_machines=1",
+            "--mixed_precision=no", "--dynamo_backend=no", f"--main_process_port={port}", "-m", "handbench.tune",
+            "--data=synth:hands?n=24&size=48&supersample=1", "--base=tiny", "--batch=56", "--device-batch=2",
+            "--test=none", "--workers=1", "-o", str(tmp_path / "out"),
+        ],
+        capture_output=True, text=True, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    record = tomllib.loads((tmp_path / "out" / "tune.toml").read_text())
+    assert (record["state"], record["trained"]["processes"]) == ("done", 2)
+    assert record["trained"]["steps"] == 24 * 14 / 56
+    assert done.stdout.count("the files give the trained model") == 1
+    assert record["parity"]["passed"]

@@ -27,7 +27,7 @@ SPLITS: Final = ("test", "train", "val")
 """Splits share no recipe: each has seeds of its own."""
 
 TO_TEST_ON: Final = 200
-TO_LEARN_FROM: Final = 4_000
+TO_LEARN_FROM: Final = 6_000
 """How many hands where nothing is said: a training on a few hundred would teach nothing."""
 
 _CHUNK = 25
@@ -37,7 +37,7 @@ def read(spec: Spec, context: ReadContext) -> Source:
     """Read ``synth:hands?n=200&seed=0&size=256&supersample=2&pose=&view=&side=&background=``.
 
     Args:
-        spec: how many hands (200, and 4,000 of the split ``train``), of which seed, and what to fix (a pose, a view, a
+        spec: how many hands (200, and 6,000 of the split ``train``), of which seed, and what to fix (a pose, a view, a
             side, a background).
         context: split ``test`` (default), ``train`` or ``val``; where images are cached; processes.
 
