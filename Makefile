@@ -32,13 +32,14 @@ test: $(VENV)/.installed-dev  ## the test suite
 
 $(VENV)/.installed-models: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev-models]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/beside -c constraints.txt torchvision
 	touch $@ $(VENV)/.installed $(VENV)/.installed-dev $(VENV)/.installed-hf
 
 test-models: $(VENV)/.installed-models  ## the tests that need torch, which this installs
-	$(BIN)/python -m pytest -q -m "torch and not slow"
+	HANDBENCH_TORCHVISION=$(VENV)/beside $(BIN)/python -m pytest -q -m "torch and not slow"
 
 test-all: $(VENV)/.installed-models  ## all tests, with what needs torch and what is marked slow
-	$(BIN)/python -m pytest -q -m "slow or not slow"
+	HANDBENCH_TORCHVISION=$(VENV)/beside $(BIN)/python -m pytest -q -m "slow or not slow"
 
 check: $(VENV)/.installed-dev  ## style, types and the floors of the house
 	$(BIN)/ruff check .

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+if beside := os.environ.get("HANDBENCH_TORCHVISION"):
+    # Kept out of the environment: where its operators do not load, it would break every program that has transformers.
+    sys.path.append(beside)
+    from tests import tiny_models
+
+    tiny_models.torchvision_shim()
 
 ROOT = Path(__file__).resolve().parents[1]
 
