@@ -75,7 +75,7 @@ def test_multi_image_prompts_go_the_whole_way(tmp_path, monkeypatch):
         "frames",
     )  # fmt: skip
     source = Source("h2o", frames, tables.empty("hands"), tmp_path, clips=table)
-    monkeypatch.setitem(protocols._found["datasets"], "clipped", lambda spec, context: source)
+    monkeypatch.setitem(protocols.rooms._found["datasets"], "clipped", lambda spec, context: source)
     made = api.run("interactions", "clipped:x", ["chance", "prior", "oracle"], tmp_path / "run", workers=1)
     assert made.manifest["questions"]["images"] == 40
     whole = made.scores.filter(pl.col("slice") == "all", pl.col("metric") == "accuracy")

@@ -198,7 +198,7 @@ def test_other_weights_under_the_same_name_are_refused(source, tmp_path, monkeyp
     from handbench import protocols
 
     weights = ["w1"]
-    monkeypatch.setitem(protocols._found, "models", dict(protocols._found["models"]))
+    monkeypatch.setitem(protocols.rooms._found, "models", dict(protocols.rooms._found["models"]))
     protocols.model("weighted")(lambda spec, options: Weighted(str(spec), weights[0]))
     run = api.ask("handvqa", source, tmp_path / "run")
     for _ in range(2):

@@ -179,7 +179,7 @@ class Unsure:
 @pytest.fixture
 def parts(monkeypatch):
     for room in ("models", "strategies"):
-        monkeypatch.setitem(protocols._found, room, dict(protocols._found[room]))
+        monkeypatch.setitem(protocols.rooms._found, room, dict(protocols.rooms._found[room]))
     protocols.model("unsure")(lambda spec, options: Unsure(str(spec)))
     protocols.strategy("are-you-sure")(lambda spec, options: SureThen())
 

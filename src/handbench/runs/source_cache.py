@@ -138,7 +138,7 @@ def _code(own: str | None) -> str:
     """A fingerprint of the code between a dataset's files and its tables."""
     package = Path(tables.__file__).parent
     sources = sorted(path for room in ("datasets", "hand") for path in (package / room).glob("*.py"))
-    sources += [package / "schemas.py", package / "protocols.py", package / "faults.py"]
+    sources += [package / "schemas.py", package / "protocols" / "reading.py", package / "faults.py"]
     if own is not None and not Path(own).is_relative_to(package):
         sources.append(Path(own))
     digest = blake2b(digest_size=16)
