@@ -3,7 +3,7 @@
     python tools/train_tiny_vlm.py work -o src/handbench/models/tiny_vlm
 
 Stages: pictures → tower → base → adapter.  Each takes up its work where it was broken off, and nothing but the seed
-decides what comes out (up to rounding, which differs between processors).  About an hour on two processors.
+decides what comes out (up to rounding, which differs between processors).  Half an hour on two processors.
 """
 
 from __future__ import annotations
