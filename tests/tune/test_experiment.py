@@ -8,6 +8,7 @@ import pytest
 
 from handbench import experiment
 from handbench.errors import HandbenchError
+from handbench.reports import experiment as report
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -79,6 +80,21 @@ def test_what_is_wrong_with_a_plan_is_said_before_any_work(plan, old, new, messa
     plan.write_text(PLAN.replace(old, new))
     with pytest.raises(HandbenchError, match=message):
         experiment.read_plan(plan)
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "above", "above_low", "colour"),
+    [
+        (0.3, 0.2, 0.4, 0.2, 0.1, "27, 127, 77"),
+        (0.3, 0.2, 0.4, None, None, "27, 127, 77"),
+        (0.3, 0.2, 0.4, -0.1, -0.2, "transparent"),
+        (0.3, -0.1, 0.7, 0.2, 0.1, "transparent"),
+        (-0.3, -0.4, -0.2, -0.3, -0.4, "179, 64, 42"),
+    ],
+)
+def test_what_the_commonest_answer_reaches_too_is_no_gain_to_be_filled(difference, low, high, above, above_low, colour):
+    gap = {"difference": difference, "low": low, "high": high, "above": above, "above_low": above_low}
+    assert colour in report.strength(gap)
 
 
 @pytest.mark.torch

@@ -97,6 +97,7 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
         raise HandbenchError(f"hf:{path}: {error}; pip install 'handbench[hf]' brings what is needed") from None
     # Names that transformers is about to change in itself are no news to who asks or trains a model.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
+    warnings.filterwarnings("ignore", message="Could not find a config file", module=r"peft\.")
     number = dtype if dtype == "auto" else getattr(torch, dtype)
     where: Any = _device_map(torch, device)
     try:

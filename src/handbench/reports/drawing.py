@@ -53,7 +53,7 @@ def colours(models: list[str]) -> dict[str, str]:
     return {model: COLOURS[place % len(COLOURS)] for place, model in enumerate(models)}
 
 
-def label(model: str, longest: int = 26) -> str:
+def label(model: str, longest: int = 30) -> str:
     """A model's name for a narrow place; dollar signs would begin a formula."""
     short = model if len(model) <= longest else f"{model[: longest // 2 - 1]}…{model[-longest // 2 :]}"
     return short.replace("$", r"\$")

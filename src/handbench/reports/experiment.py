@@ -51,7 +51,7 @@ def write(
         questions=questions,
         boards={name: _board(results, name) for name in datasets},
         dots={name: Markup(_dots(results, name, chance)) for name in datasets},
-        strength=_strength,
+        strength=strength,
         transfers=_transfers(gaps, datasets),
         factors=_factors(results),
     )
@@ -76,9 +76,12 @@ _FULL: Final = 0.4
 """A gain of so much has the fullest colour."""
 
 
-def _strength(gap: dict[str, Any]) -> str:
-    """Background of a gain: fuller the larger it is; none where its interval holds zero."""
-    if gap["low"] <= 0 <= gap["high"]:
+def strength(gap: dict[str, Any]) -> str:
+    """Background of a gain: fuller the larger it is; none where its interval holds zero.
+
+    A gain that ends below the commonest answer has none either: it can be had without a look at any hand.
+    """
+    if gap["low"] <= 0 <= gap["high"] or (gap["difference"] > 0 and gap["above"] is not None and gap["above_low"] <= 0):
         return "transparent"
     share = min(1.0, abs(gap["difference"]) / _FULL)
     return f"rgba({'27, 127, 77' if gap['difference'] > 0 else '179, 64, 42'}, {0.08 + 0.32 * share:.2f})"
