@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import numpy as np
 import polars as pl
 import pytest
@@ -92,3 +94,16 @@ def test_its_eyes_find_the_hand_in_the_middle():
         shares.append(np.linalg.norm(middle - truth.joints_px, axis=1).mean())
     assert np.mean(errors) < 0.6 * np.mean(shares)
     assert hand.extent.max() == pytest.approx(0.18)
+
+
+def test_nothing_is_looked_up_elsewhere(monkeypatch):
+    asked = []
+
+    def noted(host, *rest, **more):
+        asked.append(host)
+        raise OSError(f"no network here: {host}")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(socket, "getaddrinfo", noted)
+    make_model("tiny?adapter=tuned")
+    assert not asked

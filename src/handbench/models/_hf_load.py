@@ -97,7 +97,6 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
         raise HandbenchError(f"hf:{path}: {error}; pip install 'handbench[hf]' brings what is needed") from None
     # Names that transformers is about to change in itself are no news to who asks or trains a model.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
-    warnings.filterwarnings("ignore", message="Could not find a config file", module=r"peft\.")
     number = dtype if dtype == "auto" else getattr(torch, dtype)
     where: Any = _device_map(torch, device)
     try:
@@ -154,6 +153,8 @@ def _with_adapter(model: Any, path: str, adapter: str) -> Any:
     _refuse_other_base(type(model).__name__, path, adapter)
     try:
         tuned = PeftModel.from_pretrained(model, adapter)
+        # Its base is this one: else peft would ask the hub for whatever name the adapter was made under.
+        tuned.active_peft_config.base_model_name_or_path = path
         given, taken = set(load_peft_weights(adapter, device="cpu")), set(get_peft_model_state_dict(tuned))
     except Exception as error:
         raise HandbenchError(
