@@ -112,4 +112,4 @@ def _different(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wrapped(text: str) -> str:
-    return "\n             ".join(textwrap.wrap(text or "(nothing)", 46))
+    return "\n             ".join(textwrap.wrap(text or "(nothing)", 40))
