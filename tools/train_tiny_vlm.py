@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
+    given.work = given.work.resolve()
     given.work.mkdir(parents=True, exist_ok=True)
     begun = time.time()
 
@@ -107,7 +108,7 @@ def adapt(data: pictures.Pictures, folder: Path, work: Path, count: int, seed: i
             say(f"adapter: {what} {done} of {total}")
 
     questions = run.table("questions")
-    about = {"task": "handvqa?per_descriptor=all", "data": spec, "split": "train"}
+    about = {"lessons": [{"task": "handvqa", "data": spec, "split": "train"}]}
     named, start = Base("tiny", str(folder), "float32", "cpu"), None
     record: dict[str, Any] = {}
     for number, settings in enumerate(ROUNDS):

@@ -101,18 +101,27 @@ def read_plan(path: Path) -> Plan:
     if not isinstance(rows, dict) or not rows:
         raise HandbenchError(f"{path}: expected [datasets.NAME] with data, and train and test splits")
     datasets = tuple(_dataset(path, name, row, task) for name, row in rows.items())
-    changes = dict(table.get("tuning", {}))
+    changes, unified = table.get("tuning", {}), table.get("unified", True)
+    if not isinstance(changes, dict):
+        raise HandbenchError(f"{path}: [tuning]: expected a table of settings, not {changes!r}")
+    if not isinstance(unified, bool) or not isinstance(table.get("recipe", ""), str):
+        raise HandbenchError(f"{path}: expected unified = true or false, and the name of a recipe")
     known = {one.name for one in fields(Settings)}
     if strange := sorted(set(changes) - known):
         raise HandbenchError(f"{path}: [tuning] {strange[0]}: settings are {', '.join(sorted(known))}")
     plan = Plan(
         _words(path, table, "bases"), datasets, _words(path, table, "besides", ("prior",)),
-        _words(path, table, "vision", ()), bool(table.get("unified", True)), table.get("recipe"), changes,
+        _words(path, table, "vision", ()), unified, table.get("recipe"), changes,
     )  # fmt: skip
-    for name in (*plan.bases, *plan.besides, *plan.vision):
-        check_model(name)
-    for base in plan.bases:
-        Base.named(base)
+    try:
+        for name in (*plan.bases, *plan.besides, *plan.vision):
+            check_model(name)
+        for base in plan.bases:
+            Base.named(base)
+            for dataset in datasets:
+                plan.settings(base, dataset.train.data)
+    except HandbenchError as error:
+        raise HandbenchError(f"{path}: {error}") from None
     return plan
 
 
@@ -121,7 +130,9 @@ def _dataset(path: Path, name: str, row: Any, task: str) -> Dataset:
         raise HandbenchError(f"{path}: no dataset may be called {UNIFIED!r}: that is what all together are called")
     if not isinstance(row, dict) or not {"data"} <= set(row) <= {"data", "train", "test", "train_data"}:
         raise HandbenchError(f"{path}: [datasets.{name}]: expected data, and if wanted train_data, train and test")
-    data = str(row["data"])
+    if strange := [key for key, value in row.items() if not isinstance(value, str) or not value]:
+        raise HandbenchError(f"{path}: [datasets.{name}] {strange[0]}: expected a text, not {row[strange[0]]!r}")
+    data = row["data"]
     return Dataset(
         name,
         Lessons(task, str(row.get("train_data", data)), str(row.get("train", "train"))),
@@ -157,7 +168,8 @@ def run(
     """
     plan = read_plan(path)
     how = How(workers=workers, force=force, progress=progress)
-    out.mkdir(parents=True, exist_ok=True)
+    for dataset in plan.datasets:  # what is wrong with a test is said before anything is trained
+        tuning.ask_questions(dataset.test, out / "runs" / slug(dataset.name), how)
     tuned = _tune_all(plan, out, how)
     runs = _ask_all(plan, tuned, out, how)
     results = _results(plan, tuned, runs)
@@ -181,7 +193,8 @@ def _tune_all(plan: Plan, out: Path, how: How) -> dict[tuple[str, str], str]:
         how.progress(number - 1, len(cells), "trainings")
         settings = plan.settings(base, parts[0].train.data)
         folder = out / "tuned" / slug(f"{base}-{name}")
-        places = [out / "lessons" / slug(part.name) for part in parts]
+        kept = "lessons" if settings.per_image is None else "lessons-all"  # questions to choose from are more
+        places = [out / kept / slug(part.name) for part in parts]
         questions = tuning.gather([part.train for part in parts], places, settings, how)
         about = {"lessons": [part.train.record() for part in parts]}
         train(questions, Path(), Base.named(base), settings, folder, about=about, progress=how.progress)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,8 @@ import polars as pl
 
 from handbench import api
 from handbench.errors import HandbenchError
+from handbench.models import _seen
+from handbench.models.tiny import adapter_folder
 from handbench.protocols import Progress, ReadContext, no_progress
 from handbench.reports import tuning as report
 from handbench.runs import asking
@@ -21,7 +24,10 @@ from handbench.runs.folder import slug
 from handbench.runs.parts import model_name
 from handbench.specs import Spec
 from handbench.stats.difference import paired_difference
-from handbench.tune.run import Base, Mix, read_record
+from handbench.tune.begin import refuse_another_shape
+from handbench.tune.lessons import read_mix
+from handbench.tune.record import RECORD, read_record, refuse_what_is_not_ours
+from handbench.tune.run import Base, Mix
 from handbench.tune.run import tune as train
 from handbench.tune.settings import Settings
 from handbench.tune.training import main_first, main_process
@@ -44,6 +50,10 @@ class Test:
     task: str
     data: str
     split: str | None = None
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return "@".join(filter(None, (self.task, self.data, self.split)))
 
     @classmethod
     def parse(cls, text: str) -> Test:
@@ -108,6 +118,35 @@ def gather(lessons: Sequence[Lessons], folders: Sequence[Path], settings: Settin
     return pl.concat(parts, how="diagonal_relaxed")
 
 
+def ask_questions(test: Test, place: Path, how: How) -> pl.DataFrame:
+    """Make the questions of a test, so that what is wrong with its name is said before anything is trained."""
+    made = api.ask(
+        test.task, test.data, place, split=test.split, protocol=how.protocol, workers=how.workers, force=how.force,
+        progress=how.progress,
+    )  # fmt: skip
+    return made.table("questions")
+
+
+def refuse_overlap(asked: Mapping[Test, pl.DataFrame], learned: pl.DataFrame) -> None:
+    """Look that nothing is asked about what is learned from.
+
+    Args:
+        asked: the questions of each test.
+        learned: the questions to be learned from.
+
+    Raises:
+        HandbenchError: a test shares an image, a recording or a person with them.
+    """
+    seen = _seen.seen_in(learned)
+    for test, questions in asked.items():
+        if counts := _seen.overlap(questions, seen):
+            shared = ", ".join(f"{count} by {kind}" for kind, count in counts.items() if kind != "questions")
+            raise HandbenchError(
+                f"{test}: {counts['questions']} of its questions share something with what is to be learned from "
+                f"({shared}); take another split, or --allow-overlap to count them and go on"
+            )
+
+
 def ask_models(test: Test, models: Sequence[str], place: Path, how: How) -> api.Run:
     """Ask models a test; what is answered already is not asked again."""
     return api.run(
@@ -164,13 +203,25 @@ def tune(
     Returns:
         The record; ``changes`` has a row per test and descriptor.
     """
-    folder = Path(out)
+    settings, folder = settings.checked(), Path(out)
     named, mixed = Base.named(base), Mix.parse(mix) if mix else None
+    if start:
+        start = Path(adapter_folder(str(start))) if named.spec == "tiny" else start
+        refuse_another_shape(start, settings)
+    if mixed:
+        read_mix(mixed.path)
+    refuse_what_is_not_ours(folder)
     wanted = default_tests(task, data) if tests is None else [Test.parse(text) for text in tests]
+    places = {test: folder / "tests" / slug(f"{test.task}-{test.data}-{test.split or ''}") for test in wanted}
     lesson = Lessons(task, data, split or ("train" if Spec.parse(data).kind == "synth" else None))
     how = How(protocol, workers, force, progress)
     with main_first():
+        if not (folder / RECORD).exists():
+            shutil.rmtree(folder / "tests", ignore_errors=True)  # answers of a training that is no more
+        asked = {test: ask_questions(test, place, how) for test, place in places.items()}
         questions = gather([lesson], [folder / "questions"], settings, how)
+    if not allow_overlap:
+        refuse_overlap(asked, questions)
     record = train(
         questions, Path(), named, settings, folder, start=start, mix=mixed, about={"lessons": [lesson.record()]},
         progress=progress,
@@ -178,8 +229,7 @@ def tune(
     if not main_process():
         return {**record, "changes": []}
     changes: list[dict[str, Any]] = []
-    for test in wanted:
-        place = folder / "tests" / slug(f"{test.task}-{test.data}-{test.split or ''}")
+    for test, place in places.items():
         models = [base, with_adapter(base, folder, allow_overlap)]
         changes += compare(ask_models(test, [*models, "prior"], place, how), models[0], models[1], test)
     full = {**record, "changes": changes}

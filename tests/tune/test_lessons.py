@@ -43,13 +43,28 @@ def test_other_instructions_are_read(tmp_path):
                       {"role": "assistant", "content": "Four."}]},
     ]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "cat.png").write_bytes(b"a cat")
     picture, words = read_mix(path)
     assert picture.asks[0].images == (str(tmp_path / "cat.png"),)
     assert (picture.asks[0].prompt, picture.replies) == ("What is it?", ("A cat.",))
     assert (words.asks[0].system, words.asks[0].images, words.replies) == ("Be brief.", (), ("Four.",))
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"messages": []}', '{"messages": [{"role": "user", "content": 3}]}'])
+def _line(*said, **more):
+    return json.dumps({"messages": [{"role": role, "content": text} for role, text in said], **more})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{", "[]", '{"messages": []}', '{"messages": 3}', '{"messages": ["a", "b"]}',
+        _line(("user", 3), ("assistant", "b")),
+        _line(("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d")),
+        _line(("user", "a"), ("assistant", " ")),
+        _line(("user", "a"), ("assistant", "b"), images="pic.jpg"),
+        _line(("user", "a"), ("assistant", "b"), images=["nowhere.jpg"]),
+    ],
+)  # fmt: skip
 def test_a_damaged_line_is_named(tmp_path, line):
     path = tmp_path / "chat.jsonl"
     path.write_text('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n' + line)

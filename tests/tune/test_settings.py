@@ -28,6 +28,15 @@ def test_packed_rows_count_as_their_questions():
     assert Settings(batch=10).accumulation(per_row=25, processes=1) == 1
 
 
+def test_a_small_batch_takes_fewer_rows_at_once():
+    small = Settings(batch=56, device_batch=24)
+    assert (small.rows_at_once(14, 1), small.accumulation(14, 1)) == (4, 1)
+    assert (small.rows_at_once(14, 2), small.accumulation(14, 2)) == (2, 1)
+    whole = Settings(batch=336, device_batch=24)
+    assert (whole.rows_at_once(14, 1), whole.accumulation(14, 1)) == (24, 1)
+    assert (whole.rows_at_once(1, 1), whole.accumulation(1, 1)) == (24, 14)
+
+
 def test_the_tiny_base_has_its_own_recipe():
     assert recipe(None, "tiny", "synth").rate == 3e-3
     assert recipe(None, "hf", "synth").rate == 1e-4
@@ -36,7 +45,33 @@ def test_the_tiny_base_has_its_own_recipe():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rank": 0}, {"rate": 0.0}, {"warmup": 1.0}, {"epochs": 0}, {"packing": "maybe"}, {"steps": 0}]
+    "wrong",
+    [
+        {"rank": 0},
+        {"rate": 0.0},
+        {"warmup": 1.0},
+        {"epochs": 0},
+        {"packing": "maybe"},
+        {"steps": 0},
+        {"seed": -1},
+        {"seed": 2**40},
+        {"rank": 10**8},
+        {"per_image": 0},
+        {"epochs": float("nan")},
+        {"epochs": float("inf")},
+        {"rank": "8"},
+        {"seed": 1.5},
+        {"vision": "no"},
+        {"balance": 1},
+        {"rate": "1e-4"},
+        {"rank": True},
+        {"emphasis": 3, "per_image": 4},
+        {"emphasis": {"x": "2"}, "per_image": 4},
+        {"emphasis": {"x": 0.0}, "per_image": 4},
+        {"emphasis": {"x": -3.0}, "per_image": 4},
+        {"balance": True},
+        {"clip": 0.0},
+    ],
 )
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(HandbenchError):

@@ -17,7 +17,9 @@ def asked(tmp_path_factory):
 
 @pytest.fixture
 def exported(asked, tmp_path):
-    swift.export(asked.table("questions"), asked.folder.images, tmp_path, swift.Plan("base/model", accumulation=16))
+    swift.export(
+        swift.Asked(asked.table("questions"), asked.folder.images), tmp_path, swift.Plan("base/model", accumulation=16)
+    )
     return tmp_path
 
 
@@ -79,3 +81,19 @@ def test_results_become_replies_of_the_same_questions(asked, exported):
 def test_results_of_other_questions_are_refused(exported, change, message):
     with pytest.raises(HandbenchError, match=message):
         swift.read_results(results(exported, change), exported)
+
+
+def test_the_tuned_model_is_asked_another_run_where_one_is_named(asked, tmp_path):
+    test = api.ask("handvqa?per_descriptor=1", "synth:hands?n=1&size=32&seed=4", tmp_path / "test", workers=1)
+    parts = [swift.Asked(run.table("questions"), run.folder.images) for run in (asked, test)]
+    swift.export(parts[0], tmp_path / "out", swift.Plan("base/model", devices=4), parts[1])
+    text = (tmp_path / "out" / swift.COMMANDS).read_text()
+    assert "set -e" in text
+    assert "NPROC_PER_NODE=4 swift sft" in text
+    infer = flags(text, "infer")
+    assert infer["--val_dataset"] == str(tmp_path / "out" / swift.TEST)
+    rows = [json.loads(line) for line in (tmp_path / "out" / swift.TEST).read_text().splitlines()]
+    said = tmp_path / "out" / "results.jsonl"
+    said.write_text("\n".join(json.dumps({**row, "response": "A."}) for row in rows))
+    replies = swift.read_results(said, tmp_path / "out")
+    assert replies["question_id"].to_list() == test.table("questions")["question_id"].to_list()

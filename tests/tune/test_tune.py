@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -211,6 +212,66 @@ def test_other_instructions_are_mixed_in(asked, llava, tmp_path):
     )
     record = go(asked, llava, tmp_path / "out", replace(SHORT, steps=1), mix=Mix.parse(f"{chat}:0.25"))
     assert record["trained"]["questions"] == 12  # nine about hands, three others
+
+
+def seen(folder):
+    return set(pl.read_parquet(folder / "trained_on.parquet").iter_rows())
+
+
+def test_an_adapter_that_goes_on_has_seen_what_the_first_one_saw(asked, llava, tmp_path):
+    some = [
+        asked.table("questions").filter(pl.col("images").list.first().str.contains(name)) for name in ("000000", "000001")
+    ]
+    base = Base.named(f"hf:{llava}?device=cpu")
+    tune(some[0], asked.folder.images, base, replace(SHORT, steps=1), tmp_path / "one")
+    tune(some[1], asked.folder.images, base, replace(SHORT, steps=1), tmp_path / "two", start=tmp_path / "one")
+    only = tmp_path / "only"
+    tune(some[1], asked.folder.images, base, replace(SHORT, steps=1), only)
+    assert seen(tmp_path / "two") == seen(tmp_path / "one") | seen(only)
+    assert not seen(tmp_path / "one") & seen(only)
+    for change, message in (
+        ({"rank": 16}, "its rank is 8, not 16"),
+        ({"alpha": 8}, "its alpha is 32, not 8"),
+        ({"vision": True}, "go on without --vision"),
+    ):
+        with pytest.raises(HandbenchError, match=message):
+            tune(
+                some[1], asked.folder.images, base, replace(SHORT, steps=1, **change), tmp_path / "three",
+                start=tmp_path / "one",
+            )  # fmt: skip
+    (tmp_path / "one" / "adapter_model.safetensors").unlink()
+    with pytest.raises(HandbenchError, match="no weights there"):
+        tune(some[1], asked.folder.images, base, SHORT, tmp_path / "four", start=tmp_path / "one")
+
+
+def test_a_training_that_ended_is_not_gone_on_with(asked, llava, tmp_path):
+    """Killed after the last checkpoint and before the adapter was written: no step more."""
+    go(asked, llava, tmp_path / "whole")
+    go(asked, llava, tmp_path / "late")
+    record = (tmp_path / "late" / "tune.toml").read_text()
+    (tmp_path / "late" / "tune.toml").write_text(record.replace('state = "done"', 'state = "begun"'))
+    (tmp_path / "late" / "adapter_model.safetensors").unlink()
+    made = go(asked, llava, tmp_path / "late")
+    assert (made["trained"]["steps"], made["trained"]["resumed_at"]) == (3, 3)
+    np.testing.assert_array_equal(losses(tmp_path / "late"), losses(tmp_path / "whole"))
+    weights = [(tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("late", "whole")]
+    assert weights[0] == weights[1]
+
+
+def test_a_damaged_checkpoint_is_one_line(asked, llava, tmp_path):
+    go(asked, llava, tmp_path, replace(SHORT, steps=4), stop_at=2)
+    optimiser = tmp_path / "checkpoints" / "checkpoint-2" / "optimizer.pt"
+    optimiser.write_bytes(optimiser.read_bytes()[:200])
+    with pytest.raises(HandbenchError, match=r"checkpoint-2: the checkpoint cannot be read .* delete that folder"):
+        go(asked, llava, tmp_path, replace(SHORT, steps=4))
+    shutil.rmtree(optimiser.parent)
+    assert go(asked, llava, tmp_path, replace(SHORT, steps=4))["trained"]["resumed_at"] == 1
+
+
+def test_an_image_with_one_question_has_a_plain_row(asked, llava, tmp_path):
+    record = go(asked, llava, tmp_path, replace(SHORT, per_image=1, steps=1))
+    assert not record["packing"]["on"]
+    assert "no image has two questions" in record["packing"]["checked"]
 
 
 def test_what_is_not_trained_is_held_still():

@@ -33,7 +33,7 @@ def tune(
     lr: Annotated[float | None, typer.Option(help="Highest learning rate.", show_default=False)] = None,
     warmup: Annotated[float | None, typer.Option(help="Share of steps in which it rises.", show_default=False)] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the questions.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(help="Stop after so many steps.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="So many steps, instead of epochs.", show_default=False)] = None,
     batch: Annotated[int | None, typer.Option(help="Questions per step, in all.", show_default=False)] = None,
     device_batch: Annotated[int | None, typer.Option(help="Rows at once on a device.", show_default=False)] = None,
     seed: Annotated[int | None, typer.Option(help="Of weights, choice and order.", show_default=False)] = None,
@@ -99,9 +99,12 @@ def _settings(recipe: str | None, base: str, data: str, given: dict[str, Any]) -
 
 def _emphasis(text: str) -> dict[str, float]:
     """Read ``angle=3,distance=2``."""
+    from handbench.errors import HandbenchError
     from handbench.specs import Options, Spec
 
-    spec = Spec.parse("emphasis?" + text.replace(",", "&"))
+    if not all(part.partition("=")[2] for part in text.split(",")):
+        raise HandbenchError(f"--emphasis {text!r}: write DESCRIPTOR=NUMBER, as in angle=3,distance=2")
+    spec = Spec.parse("emphasis?" + text.replace(",", "&").replace(" ", ""))
     options = Options(spec)
     return {name: options.number(name, 1.0) for name in spec.options}
 
@@ -114,7 +117,8 @@ def _print(record: dict[str, Any], out: Path) -> None:
     console = Console()
     trained, packing = record["trained"], record["packing"]
     console.print(
-        f"{trained['questions']} questions about {trained['images']} images, {trained['steps']} steps, "
+        f"{trained['questions']} questions about {trained['images']} images, {trained['steps']} steps of "
+        f"{trained['per_step']:.0f}, "
         f"{trained['seconds']:.0f} s; loss {trained['first_loss']:.3f} → {trained['last_loss']:.3f}"
     )
     console.print(f"packing: {'on' if packing['on'] else 'off'}; {packing['checked']}")

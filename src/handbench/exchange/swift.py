@@ -21,6 +21,9 @@ from handbench.replies.speak import right_replies
 VERSION: Final = "4.6"
 KEYS: Final = "keys.parquet"
 DATA: Final = "questions.jsonl"
+TEST: Final = "test.jsonl"
+ASKED: Final = "asked.txt"
+"""Which of the two files the results answer."""
 COMMANDS: Final = "commands.sh"
 
 
@@ -42,6 +45,7 @@ class Plan:
         dtype: number format.
         kind: ms-swift's name of the architecture, needed for a folder whose name does not tell, e.g. ``qwen2_5_vl``.
         max_tokens: most tokens of a reply.
+        devices: how many work together.
         cpu: on a processor, where the trainer must be told and has no 16-bit numbers.
     """
 
@@ -58,35 +62,60 @@ class Plan:
     dtype: str = "bfloat16"
     kind: str = ""
     max_tokens: int = 2048
+    devices: int = 1
     cpu: bool = False
 
 
-def export(questions: pl.DataFrame, images: Path, out: Path, plan: Plan) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """Questions and where their images are.
+
+    Attributes:
+        questions: rows of the ``questions`` table with a truth.
+        images: the folder that their image paths are relative to.
+    """
+
+    questions: pl.DataFrame
+    images: Path
+
+
+def export(learned: Asked, out: Path, plan: Plan, tested: Asked | None = None) -> int:
     """Write rows, keys and commands.
 
     Args:
-        questions: rows of the ``questions`` table with a truth.
-        images: the folder that their image paths are relative to.
+        learned: what is tuned on.
         out: the folder to write to.
         plan: what the commands say.
+        tested: what the tuned model is asked; None asks what it was tuned on.
 
     Returns:
-        How many rows were written.
+        How many rows are tuned on.
 
     Raises:
         HandbenchError: a question has no right reply.
     """
-    replies = right_replies(questions)
-    if replies.null_count():
-        row = questions.filter(replies.is_null()).row(0, named=True)
-        raise HandbenchError(f"export swift: {row['question_id']}: it has no known answer to learn from")
     out.mkdir(parents=True, exist_ok=True)
-    with (out / DATA).open("w", encoding="utf-8") as file:
-        for row in _rows(questions, replies, images.resolve()):
+    _write(learned, out / DATA)
+    if tested is not None:
+        _write(tested, out / TEST)
+    asked = tested or learned
+    asked.questions.select(pl.col("question_id", "variant").cast(pl.String)).write_parquet(out / KEYS)
+    test = TEST if tested is not None else DATA
+    (out / ASKED).write_text(test + "\n", encoding="utf-8")
+    (out / COMMANDS).write_text(
+        "\n\n".join(["#!/bin/sh\nset -e", *_commands(out, plan, test)]) + "\n", encoding="utf-8"
+    )
+    return learned.questions.height
+
+
+def _write(asked: Asked, path: Path) -> None:
+    replies = right_replies(asked.questions)
+    if replies.null_count():
+        row = asked.questions.filter(replies.is_null()).row(0, named=True)
+        raise HandbenchError(f"export swift: {row['question_id']}: it has no known answer to learn from")
+    with path.open("w", encoding="utf-8") as file:
+        for row in _rows(asked.questions, replies, asked.images.resolve()):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    questions.select(pl.col("question_id", "variant").cast(pl.String)).write_parquet(out / KEYS)
-    (out / COMMANDS).write_text("\n\n".join(["#!/bin/sh", *_commands(out, plan)]) + "\n", encoding="utf-8")
-    return questions.height
 
 
 def _rows(questions: pl.DataFrame, replies: pl.Series, images: Path) -> Iterator[dict[str, Any]]:
@@ -100,9 +129,9 @@ def _rows(questions: pl.DataFrame, replies: pl.Series, images: Path) -> Iterator
         yield {"messages": messages, "images": [str(images / image) for image in shown]}
 
 
-def _commands(out: Path, plan: Plan) -> list[str]:
+def _commands(out: Path, plan: Plan, test: str) -> list[str]:
     """The command that tunes, and the one that asks the tuned model; each option on a line."""
-    data = str((out / DATA).resolve())
+    data, asked = (str((out / name).resolve()) for name in (DATA, test))
     model, dtype = ["--model", plan.base], "float32" if plan.cpu else plan.dtype
     if plan.kind:
         model += ["--model_type", plan.kind, "--template", plan.kind]
@@ -118,7 +147,7 @@ def _commands(out: Path, plan: Plan) -> list[str]:
         "--add_version", "false", "--save_strategy", "epoch",
     ]  # fmt: skip
     infer = [
-        "swift", "infer", *model, "--adapters", f"{tuned}/last", "--val_dataset", data, "--load_data_args", "false",
+        "swift", "infer", *model, "--adapters", f"{tuned}/last", "--val_dataset", asked, "--load_data_args", "false",
         "--temperature", "0", "--max_new_tokens", str(plan.max_tokens), "--torch_dtype", dtype,
         "--attn_impl", "sdpa", "--infer_backend", "transformers",
         "--result_path", str((out / "results.jsonl").resolve()),
@@ -127,7 +156,8 @@ def _commands(out: Path, plan: Plan) -> list[str]:
         sft += ["--use_cpu", "true"]
     note = f"# For ms-swift {VERSION}, in an environment of its own: pip install ms-swift qwen_vl_utils torchvision"
     newest = f'ln -sfn "$(ls -d {shlex.quote(tuned)}/checkpoint-* | sort -V | tail -1)" {shlex.quote(tuned)}/last'
-    return [note, _lines(sft), newest, _lines(infer)]
+    several = f"NPROC_PER_NODE={plan.devices} " if plan.devices > 1 else ""
+    return [note, several + _lines(sft), newest, _lines(infer)]
 
 
 def _lines(words: list[str]) -> str:
@@ -155,9 +185,14 @@ def read_results(results: Path, exported: Path) -> pl.DataFrame:
     """
     try:
         keys = pl.read_parquet(exported / KEYS)
-        wanted = [json.loads(line) for line in (exported / DATA).read_text(encoding="utf-8").splitlines()]
+        asked_of = (exported / ASKED).read_text(encoding="utf-8").strip()
+        if asked_of not in (DATA, TEST):
+            raise ValueError(asked_of)
+        wanted = [json.loads(line) for line in (exported / asked_of).read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, pl.exceptions.PolarsError):
-        raise HandbenchError(f"{exported}: no export of ours: {KEYS} or {DATA} is missing or damaged") from None
+        raise HandbenchError(
+            f"{exported}: no export of ours: {KEYS}, {ASKED}, {DATA} or {TEST} is missing or damaged"
+        ) from None
     try:
         lines = [line for line in results.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

@@ -97,6 +97,8 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
         raise HandbenchError(f"hf:{path}: {error}; pip install 'handbench[hf]' brings what is needed") from None
     # Names that transformers is about to change in itself are no news to who asks or trains a model.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers\.")
+    if dtype not in DTYPES:
+        raise HandbenchError(f"hf:{path}: dtype={dtype}: number formats are {', '.join(DTYPES)}")
     number = dtype if dtype == "auto" else getattr(torch, dtype)
     where: Any = _device_map(torch, device)
     try:
@@ -113,7 +115,7 @@ def load(path: str, adapter: str, dtype: str, device: str) -> Loaded:
     except Exception as error:
         raise HandbenchError(f"hf:{path}: the model could not be loaded: {_line(error)}") from None
     if adapter:
-        model = _with_adapter(model, path, adapter)
+        model = lay_on(model, path, adapter).merge_and_unload()
     processor.tokenizer.padding_side = "left"
     if processor.tokenizer.pad_token is None:
         processor.tokenizer.pad_token = processor.tokenizer.eos_token
@@ -144,15 +146,28 @@ def _device_map(torch: Any, device: str) -> Any:
     return "auto" if torch.cuda.is_available() else {"": "cpu"}
 
 
-def _with_adapter(model: Any, path: str, adapter: str) -> Any:
+def lay_on(model: Any, path: str, adapter: str, trainable: bool = False) -> Any:
+    """An adapter on a model.
+
+    Args:
+        model: the base.
+        path: of the base.
+        adapter: the adapter's folder.
+        trainable: whether its weights are to be trained further.
+
+    Raises:
+        HandbenchError: peft is missing, or the adapter is damaged or for another model.
+    """
     try:
         from peft import PeftModel, get_peft_model_state_dict
         from peft.utils import load_peft_weights
     except ImportError as error:
         raise HandbenchError(f"hf:{path}: adapter={adapter} needs peft ({error}); pip install peft") from None
     _refuse_other_base(type(model).__name__, path, adapter)
+    if not any((Path(adapter) / name).exists() for name in ("adapter_model.safetensors", "adapter_model.bin")):
+        raise HandbenchError(f"hf:{path}: adapter={adapter}: no weights there (adapter_model.safetensors)")
     try:
-        tuned = PeftModel.from_pretrained(model, adapter)
+        tuned = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
         # Its base is this one: else peft would ask the hub for whatever name the adapter was made under.
         tuned.active_peft_config.base_model_name_or_path = path
         given, taken = set(load_peft_weights(adapter, device="cpu")), set(get_peft_model_state_dict(tuned))
@@ -166,7 +181,7 @@ def _with_adapter(model: Any, path: str, adapter: str) -> Any:
             f"hf:{path}: adapter={adapter} does not fit this model; was it tuned on another? "
             f"{len(odd)} weights have no counterpart, e.g. {odd[0]}"
         )
-    return tuned.merge_and_unload()
+    return tuned
 
 
 def _refuse_other_base(architecture: str, path: str, adapter: str) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from handbench.controls.names import main
 from handbench.errors import HandbenchError
+from handbench.models.tiny import adapter_folder
 from handbench.protocols import Task
 from handbench.reports.board import Cell
 from handbench.reports.drawing import TITLES
@@ -355,12 +356,14 @@ def tuned_on(side: Side, model: str, named: dict[str, str]) -> str | None:
     bare = model if model in side.models else model.rpartition(" (")[0]
     if bare in named or model in named:
         return named.get(bare, named.get(model))
-    adapter = Spec.parse(side.spec_of(bare).partition(" + ")[0]).options.get("adapter")
+    spec = Spec.parse(side.spec_of(bare).partition(" + ")[0])
+    adapter = spec.options.get("adapter")
     if not adapter:
         return None
-    record = Path(adapter) / "tune.toml"
+    record = Path(adapter_folder(adapter) if spec.kind == "tiny" else adapter) / "tune.toml"
     try:
         told = tomllib.loads(record.read_text(encoding="utf-8"))
-        return str(told.get("about", {}).get("data") or f"adapter {Path(adapter).name}")
-    except (OSError, tomllib.TOMLDecodeError):
+        parts = told.get("about", {}).get("lessons") or []
+        return " and ".join(str(part["data"]) for part in parts) or f"adapter {Path(adapter).name}"
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
         return f"adapter {Path(adapter).name}"

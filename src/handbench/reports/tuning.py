@@ -50,7 +50,7 @@ def terminal(changes: Sequence[dict[str, Any]]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     last = ""
     for row in changes:
-        test = f"{row['task']} on {row['data']}"
+        test = " ".join([f"{row['task']} on {row['data']}", row["split"]]).strip()
         if test != last:
             table.add_row(f"[dim]{escape(test)}[/dim]")
         last = test

@@ -46,18 +46,18 @@ def arrows(changes: Sequence[dict[str, Any]]) -> str:
     An arrow is grey where the 95 % interval of the difference holds zero.
 
     Args:
-        changes: rows with ``task, data, descriptor, before, after, low, high`` and ``prior``, which may be None.
+        changes: rows with ``task, data, split, descriptor, before, after, low, high`` and ``prior``, which may be None.
     """
-    tests = list(dict.fromkeys((row["task"], row["data"]) for row in changes))
-    heights = [sum((row["task"], row["data"]) == test for row in changes) for test in tests]
+    tests = list(dict.fromkeys((row["task"], row["data"], row["split"]) for row in changes))
+    heights = [sum((row["task"], row["data"], row["split"]) == test for row in changes) for test in tests]
     with style():
         figure = Figure(figsize=(8.2, 0.36 * sum(heights) + 0.6 * len(tests) + 0.35), layout="constrained")
         grid = figure.subplots(len(tests), 1, squeeze=False, sharex=True, height_ratios=heights)
-        for axes, (task, data) in zip(grid[:, 0], tests, strict=True):
-            rows = [row for row in changes if (row["task"], row["data"]) == (task, data)]
+        for axes, (task, data, split) in zip(grid[:, 0], tests, strict=True):
+            rows = [row for row in changes if (row["task"], row["data"], row["split"]) == (task, data, split)]
             for line, row in enumerate(rows):
                 _arrow(axes, line, row)
-            axes.set_title(f"{task} on {data}".replace("$", r"\$"), fontsize=10, loc="left")
+            axes.set_title(f"{task} on {data} {split}".strip().replace("$", r"\$"), fontsize=10, loc="left")
             axes.set_yticks(range(len(rows)), [TITLES.get(row["descriptor"], row["descriptor"]) for row in rows])
             axes.set_ylim(len(rows) - 0.5, -0.5)
             axes.set_xlim(0, 100)

@@ -34,6 +34,7 @@ def choose(questions: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     known = questions.filter(pl.col("truth_index").is_not_null())
     if known.is_empty():
         raise HandbenchError("tune: no question here has a known answer")
+    settings.checked()
     weight = np.ones(known.height)
     if settings.balance:
         weight *= category_weights(known)
@@ -42,11 +43,12 @@ def choose(questions: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         # A recipe names all descriptors; those that are not asked about here need no emphasis.
         known_names = {descriptor.name for descriptor in DESCRIPTORS} | set(names.unique())
         if strange := sorted(set(settings.emphasis) - known_names):
-            raise HandbenchError(f"tune: emphasis on {', '.join(strange)}: there is no such descriptor")
+            known_ones = ", ".join(sorted(known_names))
+            raise HandbenchError(
+                f"tune: emphasis on {', '.join(strange)}: there is no such descriptor; known are {known_ones}"
+            )
         weight *= names.replace_strict(settings.emphasis, default=1.0, return_dtype=pl.Float64).to_numpy()
     if settings.per_image is None:
-        if settings.balance or settings.emphasis:
-            raise HandbenchError("tune: balance and emphasis need a number of questions per image (--per-image)")
         return known
     # Efraimidis and Spirakis: the largest of u^(1/w) are a sample without replacement with weights w.
     keys = draws.pair_keys(draws.name_keys(known["question_id"].to_list()), draws.name_keys(["tune"]), settings.seed)

@@ -90,9 +90,9 @@ def read_mix(path: Path) -> list[Lesson]:
             continue
         try:
             made.append(_mixed(json.loads(line), path))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise HandbenchError(
-                f'{path}, line {number}: expected {{"messages": [user, assistant], "images": [...]}}: {error!r}'
+                f'{path}, line {number}: expected {{"messages": [user, assistant], "images": [...]}}: {error}'
             ) from None
     if not made:
         raise HandbenchError(f"--mix {path}: holds no line")
@@ -100,11 +100,18 @@ def read_mix(path: Path) -> list[Lesson]:
 
 
 def _mixed(row: dict[str, Any], path: Path) -> Lesson:
+    roles = [message["role"] for message in row["messages"]]
+    if roles not in (["user", "assistant"], ["system", "user", "assistant"]):
+        raise ValueError(f"one question and one answer, not {', '.join(map(str, roles))}")
     said = {message["role"]: message["content"] for message in row["messages"]}
-    if not all(isinstance(text, str) for text in said.values()):
-        raise ValueError("contents must be text")
-    places = tuple(
-        str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in row.get("images") or []
-    )
+    if not all(isinstance(text, str) and text.strip() for text in said.values()):
+        raise ValueError("contents must be text, and not empty")
+    shown = row.get("images") or []
+    if not isinstance(shown, list):
+        raise ValueError("images must be a list")
+    for image in shown:
+        if not (path.parent / image).is_file():  # an absolute path stays as it is
+            raise ValueError(f"no image {image}")
+    places = tuple(str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in shown)
     prompt = said["user"].replace("<image>", "").strip()
     return Lesson((Ask((0,), places, said.get("system", ""), prompt),), (said["assistant"],))

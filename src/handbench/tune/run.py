@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-import tomli_w
 
 from handbench.errors import HandbenchError
 from handbench.models import _seen
-from handbench.models._hf_load import Loaded, load
+from handbench.models._hf_load import DTYPES, Loaded, load
 from handbench.protocols import Progress, no_progress
 from handbench.specs import Spec
-from handbench.tune import adapter, parity, training
+from handbench.tune import parity, training
 from handbench.tune.batches import Batches
+from handbench.tune.begin import begin, refuse_another_shape, seen
 from handbench.tune.choosing import choose, shares
 from handbench.tune.lessons import Lesson, lessons, read_mix
+from handbench.tune.record import fingerprint, there, versions, write_record
 from handbench.tune.settings import Settings
 
-RECORD: Final = "tune.toml"
 LOSSES: Final = "losses.parquet"
 
 
@@ -59,7 +57,7 @@ class Base:
             return cls("tiny", str(FOLDER), "float32", "cpu")
         if spec.kind == "hf" and spec.name:
             strange = set(spec.options) - {"dtype", "device"}
-            if not strange:
+            if not strange and spec.options.get("dtype", "auto") in DTYPES:
                 return cls(text, spec.name, spec.options.get("dtype", "auto"), spec.options.get("device", "auto"))
         raise HandbenchError(f"--base {text}: tiny, or hf:FOLDER?dtype=bfloat16&device=cpu, can be tuned")
 
@@ -125,25 +123,30 @@ def tune(
     settings = settings.checked()
     wanted = {"base": base.spec, "settings": settings.record(), "about": about or {}}
     if start:
-        wanted["start"] = str(start)
+        wanted["start"] = str(start.resolve())
+        refuse_another_shape(start, settings)
     if mix:
-        wanted["mix"] = {"path": str(mix.path), "share": mix.share}
+        others = read_mix(mix.path)
+        content = blake2b(mix.path.read_bytes(), digest_size=12).hexdigest()
+        wanted["mix"] = {"path": str(mix.path), "share": mix.share, "content": content}
     chosen = choose(questions, settings)
-    wanted["questions"] = _fingerprint(chosen)
-    if done := _there(out, wanted):
+    wanted["questions"] = fingerprint(chosen)
+    if done := there(out, wanted):
         return done
     rows = lessons(chosen)
+    mixed: list[str] = []
     if mix:
-        rows = _mixed(rows, read_mix(mix.path), mix.share, settings.seed)
+        rows = _mixed(rows, others, mix.share, settings.seed)
+        mixed = [str(Path(image).resolve()) for lesson in others for ask in lesson.asks for image in ask.images]
     loaded = load(base.path, "", base.dtype, base.device)
     # A training pads on the right; answers are asked with padding on the left.
-    model = _with_adapter(loaded, settings, start)
+    model = begin(loaded, base.path, settings, start)
     packed, check = _packing(model, loaded, images, rows, settings)
     batches = Batches(loaded, images, packed)
     if not packed:
         rows = [single for lesson in rows for single in lesson.single()]
     if training.main_process():
-        _write_record(out, {**wanted, "state": "begun"})
+        write_record(out, {**wanted, "state": "begun"})
     made = training.train(
         model, loaded.processor, rows, batches, settings, out / "checkpoints", progress, stop_at=stop_at
     )
@@ -153,18 +156,20 @@ def tune(
         return {**wanted, "state": "done"}
     before = parity.logprobs(made.model, Batches(loaded, images, packed=False), rows)
     made.model.save_pretrained(str(out))
-    _seen.seen_in(chosen).write_parquet(out / _seen.FILE)
+    (out / "README.md").unlink(missing_ok=True)  # an empty form
+    seen(chosen, mixed, start).write_parquet(out / _seen.FILE)
     _losses(made, out)
     files = _files_check(made.model, loaded, base, out, images, rows, before)
     record = {
         **wanted,
-        "state": "done",
+        "state": "done" if files.passed else "failed",
         "trained": {
             "questions": sum(map(len, rows)),
             "images": chosen["images"].list.join("\0").n_unique(),
             "steps": made.steps,
             "resumed_at": made.resumed,
             "processes": made.processes,
+            "per_step": round(made.per_step, 1),
             "seconds": round(made.seconds, 1),
             "parameters": sum(p.numel() for p in made.model.parameters() if p.requires_grad) or check.parameters,
             "first_loss": made.losses[0]["loss"],
@@ -178,57 +183,15 @@ def tune(
         },
         "parity": {"merged": files.merged, "reloaded": files.reloaded, "passed": files.passed},
         "categories": shares(chosen).to_dicts(),
-        "versions": _versions(),
+        "versions": versions(),
     }
-    _write_record(out, record)
+    write_record(out, record)
     if not files.passed:
         raise HandbenchError(
             f"{out}: the adapter as saved does not give what the trained model gave (log-likelihoods differ by "
             f"{files.merged:.3g} merged, {files.reloaded:.3g} reloaded); do not use it"
         )
     return record
-
-
-def read_record(out: Path) -> dict[str, Any]:
-    """The record of an adapter.
-
-    Raises:
-        HandbenchError: the folder holds none.
-    """
-    try:
-        return tomllib.loads((out / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise HandbenchError(f"{out}: no adapter of ours ({RECORD} is missing)") from None
-    except tomllib.TOMLDecodeError as error:
-        raise HandbenchError(f"{out / RECORD}: damaged: {error}") from None
-
-
-def _fingerprint(questions: pl.DataFrame) -> str:
-    keys = questions.select(pl.concat_str("question_id", "variant", separator=" ")).to_series().to_list()
-    return blake2b("\n".join(keys).encode(), digest_size=12).hexdigest()
-
-
-def _there(out: Path, wanted: dict[str, Any]) -> dict[str, Any] | None:
-    """The record if this very training is done; None if it is to be done or gone on with.
-
-    Raises:
-        HandbenchError: the folder holds another training.
-    """
-    if not (out / RECORD).exists():
-        return None
-    there = read_record(out)
-    plain = tomllib.loads(tomli_w.dumps(wanted))
-    for key, value in plain.items():
-        if there.get(key) != value:
-            raise HandbenchError(f"{out}: holds another training ({key} differs); take another folder with -o")
-    return there if there["state"] == "done" else None
-
-
-def _write_record(out: Path, record: dict[str, Any]) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    draft = out / f"{RECORD}.part"
-    draft.write_text(tomli_w.dumps(record), encoding="utf-8")
-    draft.replace(out / RECORD)
 
 
 def _losses(made: training.Trained, out: Path) -> None:
@@ -241,22 +204,6 @@ def _mixed(rows: list[Lesson], others: Sequence[Lesson], share: float, seed: int
     draw = random.Random(seed)
     whole, rest = divmod(count, len(others))
     return [*rows, *list(others) * whole, *draw.sample(list(others), rest)]
-
-
-def _with_adapter(loaded: Loaded, settings: Settings, start: Path | None) -> Any:
-    try:
-        from peft import PeftModel, get_peft_model
-    except ImportError as error:
-        raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
-    import torch
-
-    torch.manual_seed(settings.seed)
-    adapter.hold_still(loaded.model, settings.vision)
-    if start is None:
-        return get_peft_model(loaded.model, adapter.config(loaded.model, settings))
-    if not (start / "adapter_config.json").exists():
-        raise HandbenchError(f"--from {start}: no adapter_config.json there")
-    return PeftModel.from_pretrained(loaded.model, str(start), is_trainable=True)
 
 
 @dataclass(frozen=True)
@@ -293,13 +240,3 @@ def _files_check(
     again = load(base.path, str(out), base.dtype, base.device)
     anew = parity.logprobs(again.model, Batches(again, images, packed=False), rows)
     return parity.compare(before, after, anew, dtype)
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in ("handbench", "torch", "transformers", "peft", "trl", "accelerate"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found

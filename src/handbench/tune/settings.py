@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+import math
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from handbench.errors import HandbenchError
 
 PACKING: Final = ("auto", "on", "off")
+
+_MOST: Final = {
+    "rank": 4096, "alpha": 65_536, "batch": 1_000_000, "device_batch": 100_000, "save_every": 1_000_000_000,
+    "per_image": 100_000, "seed": 2**32 - 1,
+}  # fmt: skip
+_WORDS: Final = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a word",
+    "dict[str, float]": "numbers by descriptor",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,19 +68,48 @@ class Settings:
         Raises:
             HandbenchError: a value is out of its range.
         """
-        least = {"rank": 1, "alpha": 1, "batch": 1, "device_batch": 1, "save_every": 1}
+        self._check_types()
+        least = {"rank": 1, "alpha": 1, "batch": 1, "device_batch": 1, "save_every": 1, "per_image": 1, "seed": 0}
         for name, value in least.items():
-            if getattr(self, name) < value:
-                raise HandbenchError(f"tune: {name} must be at least {value}, not {getattr(self, name)}")
+            given = getattr(self, name)
+            if given is not None and not value <= given <= _MOST[name]:
+                raise HandbenchError(f"tune: {name} must be from {value} to {_MOST[name]:,}, not {given}")
+        if strange := [f"{name}={weight:g}" for name, weight in self.emphasis.items() if not 0 < weight < math.inf]:
+            raise HandbenchError(f"tune: emphasis {strange[0]}: how many times likelier must be above 0")
+        if self.per_image is None and (self.balance or self.emphasis):
+            raise HandbenchError("tune: balance and emphasis need a number of questions per image (--per-image)")
         if not 0 < self.rate < 1:
             raise HandbenchError(f"tune: the learning rate must be between 0 and 1, not {self.rate}")
         if not 0 <= self.warmup < 1 or not 0 <= self.dropout < 1:
             raise HandbenchError("tune: warm-up and dropout are shares from 0 to below 1")
-        if self.epochs <= 0 or (self.steps is not None and self.steps < 1):
-            raise HandbenchError("tune: at least one step is needed")
+        if not 0 < self.epochs < math.inf or (self.steps is not None and self.steps < 1):
+            raise HandbenchError("tune: at least one step is needed: steps from 1, or epochs above 0")
+        if self.clip <= 0:
+            raise HandbenchError(f"tune: clip must be above 0, not {self.clip}")
         if self.packing not in PACKING:
             raise HandbenchError(f"tune: packing is one of {', '.join(PACKING)}, not {self.packing!r}")
         return self
+
+    def _check_types(self) -> None:
+        """Refuse what a plan or a caller gave in another type: a text is no number, and no yes or no."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            name = str(one.type).partition(" |")[0]
+            if value is None and "None" in str(one.type):
+                continue
+            if name == "dict[str, float]":
+                numbers = value.values() if isinstance(value, dict) else [None]
+                good = all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers)
+            elif name == "float":
+                good = isinstance(value, int | float) and not isinstance(value, bool)
+            else:
+                good = type(value).__name__ == name
+            if not good:
+                raise HandbenchError(f"tune: {one.name}: expected {_WORDS[name]}, not {value!r}")
+
+    def rows_at_once(self, per_row: float, processes: int) -> int:
+        """Rows of one forward pass on a device: :attr:`device_batch`, or fewer where a step would be too large."""
+        return max(1, min(self.device_batch, round(self.batch / (per_row * processes))))
 
     def accumulation(self, per_row: float, processes: int) -> int:
         """Forward passes per step, so that a step sees :attr:`batch` questions, or as near as whole rows come.
@@ -79,7 +118,7 @@ class Settings:
             per_row: questions in a row, on average.
             processes: how many work together.
         """
-        return max(1, round(self.batch / (per_row * self.device_batch * processes)))
+        return max(1, round(self.batch / (per_row * self.rows_at_once(per_row, processes) * processes)))
 
     def record(self) -> dict[str, Any]:
         """As TOML can hold it: what is not given is left out."""
@@ -99,7 +138,7 @@ _PAPER_SETS: Final = {
 """Section 8.1: epochs and effective batch of each dataset."""
 
 TINY: Final = Settings(
-    rate=3e-3, batch=336, device_batch=24, per_image=14, balance=True, packing="on",
+    rate=3e-3, batch=336, device_batch=24, per_image=14, balance=True,
     emphasis={"angle": 1.5, "x": 2.0, "y": 3.0, "z": 2.5},
 )  # fmt: skip
 """For the package's own tiny model: it is so small that the paper's learning rate would not move it.

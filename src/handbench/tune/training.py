@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from handbench.errors import HandbenchError
@@ -28,6 +30,7 @@ class Trained:
         steps: of the whole training.
         resumed: the step that it was taken up at, 0 where it was begun.
         processes: how many worked together.
+        per_step: questions in a step, on average.
     """
 
     model: Any
@@ -36,6 +39,7 @@ class Trained:
     steps: int
     resumed: int = 0
     processes: int = 1
+    per_step: float = 0.0
 
 
 @dataclass
@@ -82,6 +86,7 @@ def train(
         HandbenchError: the trainer's package is missing.
     """
     try:
+        from safetensors import SafetensorError
         from transformers.trainer_utils import get_last_checkpoint
         from trl import SFTConfig, SFTTrainer
 
@@ -97,7 +102,7 @@ def train(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         max_steps=settings.steps or -1,
-        per_device_train_batch_size=settings.device_batch,
+        per_device_train_batch_size=settings.rows_at_once(per_row, processes),
         gradient_accumulation_steps=settings.accumulation(per_row, processes),
         learning_rate=settings.rate,
         warmup_steps=settings.warmup,
@@ -131,20 +136,50 @@ def train(
     _silence(trainer)
     last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     begun = time.perf_counter()
-    trainer.train(resume_from_checkpoint=last)
+    try:
+        history = _finished(model, Path(last)) if last else None
+        if history is None:
+            trainer.train(resume_from_checkpoint=last)
+    except (OSError, ValueError, KeyError, RuntimeError, EOFError, UnpicklingError, SafetensorError) as error:
+        if last is None or trainer.state.global_step > _step(last) or "out of memory" in str(error):
+            raise
+        raise HandbenchError(
+            f"{last}: the checkpoint cannot be read ({type(error).__name__}); delete that folder and repeat the "
+            "command: it goes on from the one before, or from the beginning"
+        ) from None
     losses = [
         {"step": row["step"], "epoch": row["epoch"], "loss": row["loss"], "rate": row["learning_rate"]}
-        for row in trainer.state.log_history
+        for row in (trainer.state.log_history if history is None else history)
         if "loss" in row
     ]
     return Trained(
         trainer.accelerator.unwrap_model(trainer.model),
         losses,
         time.perf_counter() - begun,
-        trainer.state.max_steps,
-        int(last.rpartition("-")[2]) if last else 0,
+        trainer.state.max_steps if history is None else len(losses),
+        _step(last) if last else 0,
         processes,
+        per_row * plan.per_device_train_batch_size * plan.gradient_accumulation_steps * processes,
     )
+
+
+def _step(checkpoint: str) -> int:
+    return int(checkpoint.rpartition("-")[2])
+
+
+def _finished(model: Any, checkpoint: Path) -> list[dict[str, float]] | None:
+    """Take the weights of a checkpoint after the last step, and give its history; None where steps are left.
+
+    To go on from there would be to make one step too many.
+    """
+    from peft import set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    state = json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+    if state["global_step"] < state["max_steps"]:
+        return None
+    set_peft_model_state_dict(model, load_file(checkpoint / "adapter_model.safetensors"))
+    return list(state["log_history"])
 
 
 def _processes() -> int:
