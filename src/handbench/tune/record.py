@@ -66,7 +66,9 @@ def there(out: Path, wanted: dict[str, Any]) -> dict[str, Any] | None:
     if not (out / RECORD).exists():
         return None
     record = read_record(out)
-    for key, value in tomllib.loads(tomli_w.dumps(wanted)).items():
+    plain = tomllib.loads(tomli_w.dumps(wanted))
+    for key in wanted:  # settings before questions, which follow from them
+        value = plain[key]
         if record.get(key) != value:
             raise HandbenchError(
                 f"{out}: holds another training ({_difference(key, record.get(key), value)}); "
