@@ -140,10 +140,9 @@ def refuse_overlap(asked: Mapping[Test, pl.DataFrame], learned: pl.DataFrame) ->
     seen = _seen.seen_in(learned)
     for test, questions in asked.items():
         if counts := _seen.overlap(questions, seen):
-            shared = ", ".join(f"{count} by {kind}" for kind, count in counts.items() if kind != "questions")
             raise HandbenchError(
                 f"{test}: {counts['questions']} of its questions share something with what is to be learned from "
-                f"({shared}); take another split, or --allow-overlap to count them and go on"
+                f"({_seen.kinds(counts)}); take another split, or --allow-overlap to count them and go on"
             )
 
 

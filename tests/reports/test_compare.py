@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -140,3 +141,17 @@ def test_printed_in_every_format():
     assert "\\textcolor{gray}{p}" in table.latex()
     assert table.csv().splitlines() == ["Name,Value,published", "a|b_c,1.0 (0.9–1.1),no", "p,2,yes"]
     assert table.without("Value").headings == ("Name",)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("tiny", None),
+        ("tiny?adapter=tuned", "synth:hands?n=4000&seed=0&size=100"),
+        ("tiny?adapter=nowhere/mine", "adapter mine"),
+    ],
+)
+def test_what_a_model_was_tuned_on_is_in_its_adapters_record(spec, told):
+    side = SimpleNamespace(models=["it"], spec_of=lambda model: spec)
+    assert comparison.tuned_on(side, "it", {}) == told
+    assert comparison.tuned_on(side, "it", {"it": "FPHA"}) == "FPHA"

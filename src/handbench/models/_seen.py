@@ -72,6 +72,11 @@ def read(adapter: Path) -> pl.DataFrame | None:
         raise HandbenchError(f"{path}: expected the list of what the adapter was tuned on: {error}") from None
 
 
+def kinds(counts: dict[str, int]) -> str:
+    """How many are shared by what, in words."""
+    return ", ".join(f"{count} by {kind}" for kind, count in counts.items() if kind != "questions")
+
+
 def refuse(adapter: str, counts: dict[str, int]) -> None:
     """Say that a test is none.
 
@@ -79,8 +84,7 @@ def refuse(adapter: str, counts: dict[str, int]) -> None:
         HandbenchError: always, where there is any overlap.
     """
     if counts:
-        shared = ", ".join(f"{count} by {kind}" for kind, count in counts.items() if kind != "questions")
         raise HandbenchError(
             f"adapter={adapter}: {counts['questions']} of these questions share something with what it was tuned on "
-            f"({shared}); take another split, or allow_overlap=yes to count them and go on"
+            f"({kinds(counts)}); take another split, or allow_overlap=yes to count them and go on"
         )
