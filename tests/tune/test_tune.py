@@ -219,10 +219,8 @@ def seen(folder):
 
 
 def test_an_adapter_that_goes_on_has_seen_what_the_first_one_saw(asked, llava, tmp_path):
-    some = [
-        asked.table("questions").filter(pl.col("images").list.first().str.contains(name))
-        for name in ("000000", "000001")
-    ]
+    shows = pl.col("images").list.first().str
+    some = [asked.table("questions").filter(shows.contains(name)) for name in ("000000", "000001")]
     base = Base.named(f"hf:{llava}?device=cpu")
     tune(some[0], asked.folder.images, base, replace(SHORT, steps=1), tmp_path / "one")
     tune(some[1], asked.folder.images, base, replace(SHORT, steps=1), tmp_path / "two", start=tmp_path / "one")
