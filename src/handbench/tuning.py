@@ -30,7 +30,7 @@ from handbench.tune.record import RECORD, read_record, refuse_what_is_not_ours
 from handbench.tune.run import Base, Mix
 from handbench.tune.run import tune as train
 from handbench.tune.settings import Settings
-from handbench.tune.training import main_first, main_process
+from handbench.tune.together import main_first, main_process
 
 KEY = ["question_id", "variant"]
 TESTED: Final = 100

@@ -297,14 +297,14 @@ def test_what_is_not_trained_is_held_still():
 
 @pytest.mark.slow
 def test_two_processes_take_half_of_each_step_and_one_writes(tmp_path):
-    """``accelerate launch`` on processors: no step more, no file twice, one voice."""
+    """Started as accelerate starts several devices: no step more, no file twice, one voice."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     done = subprocess.run(
         [
-            sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2", "--num_machines=1",
-            "--mixed_precision=no", "--dynamo_backend=no", f"--main_process_port={port}", "-m", "handbench.tune",
+            sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}",
+            "-m", "handbench.tune",
             "--data=synth:hands?n=24&size=48&supersample=1", "--base=tiny", "--batch=56", "--device-batch=2",
             "--test=none", "--workers=1", "-o", str(tmp_path / "out"),
         ],

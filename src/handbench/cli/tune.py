@@ -66,7 +66,7 @@ def tune(
 ) -> None:
     """Tune a model on the questions and show what that changed. Repeat the command to go on where it stopped."""
     from handbench import tuning
-    from handbench.tune.training import main_process
+    from handbench.tune.together import main_process
 
     given = {
         "rank": rank, "alpha": alpha, "rate": lr, "warmup": warmup, "epochs": epochs, "steps": steps, "batch": batch,

@@ -16,7 +16,7 @@ from handbench.models import _seen
 from handbench.models._hf_load import DTYPES, Loaded, load
 from handbench.protocols import Progress, no_progress
 from handbench.specs import Spec
-from handbench.tune import parity, training
+from handbench.tune import parity, together, training
 from handbench.tune.batches import Batches
 from handbench.tune.begin import begin, refuse_another_shape, seen
 from handbench.tune.choosing import choose, shares
@@ -145,14 +145,14 @@ def tune(
     batches = Batches(loaded, images, packed)
     if not packed:
         rows = [single for lesson in rows for single in lesson.single()]
-    if training.main_process():
+    if together.main_process():
         write_record(out, {**wanted, "state": "begun"})
     made = training.train(
         model, loaded.processor, rows, batches, settings, out / "checkpoints", progress, stop_at=stop_at
     )
     if stop_at is not None and made.steps > stop_at:
         return {**wanted, "state": "begun"}
-    if not training.main_process():  # one of several that worked together; the first writes and checks the files
+    if not together.main_process():  # one of several that worked together; the first writes and checks the files
         return {**wanted, "state": "done"}
     before = parity.logprobs(made.model, Batches(loaded, images, packed=False), rows)
     made.model.save_pretrained(str(out))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
@@ -14,6 +12,7 @@ from typing import Any
 
 from handbench.errors import HandbenchError
 from handbench.protocols import Progress
+from handbench.tune import together
 from handbench.tune.batches import Batches
 from handbench.tune.lessons import Lesson
 from handbench.tune.settings import Settings
@@ -97,7 +96,7 @@ def train(
 
     hardware = torch.cuda.is_available()
     per_row = sum(map(len, lessons)) / len(lessons)
-    processes = _processes()
+    processes = together.processes()
     plan = SFTConfig(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
@@ -113,7 +112,7 @@ def train(
         data_seed=settings.seed,
         bf16=hardware and torch.cuda.is_bf16_supported(),
         fp16=False,
-        use_cpu=not hardware and not _other_accelerator(torch),
+        use_cpu=together.on_processors(),
         gradient_checkpointing=hardware,
         logging_steps=1,
         logging_nan_inf_filter=False,
@@ -180,33 +179,6 @@ def _finished(model: Any, checkpoint: Path) -> list[dict[str, float]] | None:
         return None
     set_peft_model_state_dict(model, load_file(checkpoint / "adapter_model.safetensors"))
     return list(state["log_history"])
-
-
-def _processes() -> int:
-    from accelerate import PartialState
-
-    return int(PartialState().num_processes)
-
-
-def main_process() -> bool:
-    """Whether this process writes the files, where several work together."""
-    return os.environ.get("RANK", "0") == "0"
-
-
-@contextmanager
-def main_first() -> Iterator[None]:
-    """Let the others wait till the main process is through: they find its work done."""
-    if os.environ.get("WORLD_SIZE", "1") == "1":
-        yield
-        return
-    from accelerate import PartialState
-
-    with PartialState().main_process_first():
-        yield
-
-
-def _other_accelerator(torch: Any) -> bool:
-    return bool(torch.backends.mps.is_available())
 
 
 def _silence(trainer: Any) -> None:
