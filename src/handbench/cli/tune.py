@@ -28,25 +28,50 @@ def tune(
         str | None, typer.Option("--recipe", help="paper, or tiny; the paper's unless the base is tiny.")
     ] = None,
     start: Annotated[Path | None, typer.Option("--from", help="Go on from this adapter.")] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of the adapter.", show_default=False)] = None,
-    alpha: Annotated[int | None, typer.Option(help="Scale of the adapter.", show_default=False)] = None,
-    lr: Annotated[float | None, typer.Option(help="Highest learning rate.", show_default=False)] = None,
-    warmup: Annotated[float | None, typer.Option(help="Share of steps in which it rises.", show_default=False)] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the questions.", show_default=False)] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of the adapter (8).", show_default=False)] = None,
+    alpha: Annotated[
+        int | None, typer.Option(help="Scale of the adapter, before division by the rank (32).", show_default=False)
+    ] = None,
+    lr: Annotated[
+        float | None, typer.Option(help="Highest learning rate (paper 1e-4, tiny 3e-3).", show_default=False)
+    ] = None,
+    warmup: Annotated[
+        float | None, typer.Option(help="Share of steps in which it rises (0.05).", show_default=False)
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(help="Passes over the questions (1; paper on InterHand2.6M 3).", show_default=False)
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="So many steps, instead of epochs.", show_default=False)] = None,
-    batch: Annotated[int | None, typer.Option(help="Questions per step, in all.", show_default=False)] = None,
-    device_batch: Annotated[int | None, typer.Option(help="Rows at once on a device.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(help="Of weights, choice and order.", show_default=False)] = None,
-    per_image: Annotated[int | None, typer.Option(help="Questions of each image.", show_default=False)] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(help="Questions per step, over all devices (paper 128 or 64, tiny 336).", show_default=False),
+    ] = None,
+    device_batch: Annotated[
+        int | None, typer.Option(help="Rows at once on a device (paper 1 or 2, tiny 24).", show_default=False)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of weights, choice and order (0).", show_default=False)] = None,
+    per_image: Annotated[
+        int | None,
+        typer.Option(help="Questions of each image (paper all that are asked, tiny 14).", show_default=False),
+    ] = None,
     balance: Annotated[
         bool | None,
-        typer.Option("--balance/--no-balance", help="Categories of a template equally often.", show_default=False),
+        typer.Option(
+            "--balance/--no-balance",
+            help="Categories of a joint or pair equally often (paper no, tiny yes).",
+            show_default=False,
+        ),
     ] = None,
     emphasis: Annotated[
         str | None, typer.Option(help="Likelier descriptors, e.g. angle=3.", show_default=False)
     ] = None,
     vision: Annotated[bool, typer.Option("--vision", help="Tune the vision encoder as well.")] = False,
-    packing: Annotated[str | None, typer.Option(help="auto, on or off.", show_default=False)] = None,
+    packing: Annotated[
+        str | None,
+        typer.Option(
+            help="An image's questions in one row: auto (where a check passes), on or off.", show_default=False
+        ),
+    ] = None,
     mix: Annotated[str | None, typer.Option(help="FILE:SHARE of other instructions, as JSON lines.")] = None,
     test: Annotated[
         list[str] | None,
