@@ -191,8 +191,8 @@ def tune(
         split: of the source, ``train`` by default where it is rendered.
         start: an adapter to go on from.
         mix: ``FILE:SHARE`` of other instructions.
-        tests: ``TASK@DATA`` or ``TASK@DATA@SPLIT``, asked of the base and of the tuned model; None asks hands of the
-            split ``test`` where the data is rendered, and nothing elsewhere.
+        tests: ``TASK@DATA`` or ``TASK@DATA@SPLIT``, asked of the base and of the tuned model; None asks other
+            rendered hands where the data is ``synth:hands``, and nothing elsewhere.
         allow_overlap: count test questions that share something with the training; else they are refused.
         protocol: ``paper`` or ``released``.
         workers: processes, by default one per processor.
@@ -239,7 +239,7 @@ def tune(
 def default_tests(task: str, data: str) -> list[Test]:
     """What is asked before and after where nothing is named: others of the same rendered hands."""
     spec = Spec.parse(data)
-    if spec.kind != "synth":
+    if (spec.kind, spec.name) != ("synth", "hands"):
         return []
     return [Test(task, str(Spec(spec.kind, spec.name, {**spec.options, "n": str(TESTED)})), "test")]
 

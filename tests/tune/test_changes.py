@@ -62,3 +62,4 @@ def test_rendered_hands_are_tested_on_others_where_nothing_is_said():
     data = "synth:hands?view=first_person&n=3000&seed=2"
     assert tuning.default_tests(TASK, data) == [tuning.Test(TASK, "synth:hands?n=100&seed=2&view=first_person", "test")]
     assert tuning.default_tests(TASK, "freihand:/somewhere") == []
+    assert tuning.default_tests("interactions", "synth:clips") == []
