@@ -73,6 +73,15 @@ def test_the_examples_can_be_read(name):
         ("first-person]", "all]", "no dataset may be called 'all'"),
         ("train_data", "training", "expected data, and if wanted"),
         ("vision =", "visions =", "unknown key 'visions'"),
+        ("vision =", 'unified = "no"\nvision =', "expected unified = true or false"),
+        ("vision =", "recipe = 5\nvision =", "the name of a recipe"),
+        ("steps = 2", 'vision = "no"', "vision: expected true or false, not 'no'"),
+        ("steps = 2", 'rank = "8"', "rank: expected a whole number, not '8'"),
+        (
+            'train_data = "synth:hands?n=6&view=palm&size=64&supersample=1"',
+            "train_data = 5",
+            "train_data: expected a text",
+        ),
         ("vision =", 'task = "gestures"\nvision =', "the matrix is of handvqa"),
     ],
 )
