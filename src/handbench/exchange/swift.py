@@ -22,8 +22,7 @@ VERSION: Final = "4.6"
 KEYS: Final = "keys.parquet"
 DATA: Final = "questions.jsonl"
 TEST: Final = "test.jsonl"
-ASKED: Final = "asked.txt"
-"""Which of the two files the results answer."""
+"""What the results answer, where it is there; else they answer what was tuned on."""
 COMMANDS: Final = "commands.sh"
 
 
@@ -96,15 +95,12 @@ def export(learned: Asked, out: Path, plan: Plan, tested: Asked | None = None) -
     """
     out.mkdir(parents=True, exist_ok=True)
     _write(learned, out / DATA)
+    (out / TEST).unlink(missing_ok=True)
     if tested is not None:
         _write(tested, out / TEST)
     asked = tested or learned
     asked.questions.select(pl.col("question_id", "variant").cast(pl.String)).write_parquet(out / KEYS)
-    test = TEST if tested is not None else DATA
-    (out / ASKED).write_text(test + "\n", encoding="utf-8")
-    (out / COMMANDS).write_text(
-        "\n\n".join(["#!/bin/sh\nset -e", *_commands(out, plan, test)]) + "\n", encoding="utf-8"
-    )
+    (out / COMMANDS).write_text("\n\n".join(["#!/bin/sh\nset -e", *_commands(out, plan)]) + "\n", encoding="utf-8")
     return learned.questions.height
 
 
@@ -129,9 +125,9 @@ def _rows(questions: pl.DataFrame, replies: pl.Series, images: Path) -> Iterator
         yield {"messages": messages, "images": [str(images / image) for image in shown]}
 
 
-def _commands(out: Path, plan: Plan, test: str) -> list[str]:
+def _commands(out: Path, plan: Plan) -> list[str]:
     """The command that tunes, and the one that asks the tuned model; each option on a line."""
-    data, asked = (str((out / name).resolve()) for name in (DATA, test))
+    data, asked = str((out / DATA).resolve()), str(_asked_file(out).resolve())
     model, dtype = ["--model", plan.base], "float32" if plan.cpu else plan.dtype
     if plan.kind:
         model += ["--model_type", plan.kind, "--template", plan.kind]
@@ -160,6 +156,10 @@ def _commands(out: Path, plan: Plan, test: str) -> list[str]:
     return [note, several + _lines(sft), newest, _lines(infer)]
 
 
+def _asked_file(out: Path) -> Path:
+    return out / (TEST if (out / TEST).exists() else DATA)
+
+
 def _lines(words: list[str]) -> str:
     """A command with each option on a line of its own."""
     text = " ".join(shlex.quote(word) for word in words[:2])
@@ -185,14 +185,9 @@ def read_results(results: Path, exported: Path) -> pl.DataFrame:
     """
     try:
         keys = pl.read_parquet(exported / KEYS)
-        asked_of = (exported / ASKED).read_text(encoding="utf-8").strip()
-        if asked_of not in (DATA, TEST):
-            raise ValueError(asked_of)
-        wanted = [json.loads(line) for line in (exported / asked_of).read_text(encoding="utf-8").splitlines()]
+        wanted = [json.loads(line) for line in _asked_file(exported).read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, pl.exceptions.PolarsError):
-        raise HandbenchError(
-            f"{exported}: no export of ours: {KEYS}, {ASKED}, {DATA} or {TEST} is missing or damaged"
-        ) from None
+        raise HandbenchError(f"{exported}: no export of ours: {KEYS}, {DATA} or {TEST} is missing or damaged") from None
     try:
         lines = [line for line in results.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

@@ -51,7 +51,7 @@ def arrows(changes: Sequence[dict[str, Any]]) -> str:
     tests = list(dict.fromkeys((row["task"], row["data"], row["split"]) for row in changes))
     heights = [sum((row["task"], row["data"], row["split"]) == test for row in changes) for test in tests]
     with style():
-        figure = Figure(figsize=(8.2, 0.36 * sum(heights) + 0.6 * len(tests) + 0.35), layout="constrained")
+        figure = Figure(figsize=(8.2, 0.36 * sum(heights) + 0.6 * len(tests) + 0.65), layout="constrained")
         grid = figure.subplots(len(tests), 1, squeeze=False, sharex=True, height_ratios=heights)
         for axes, (task, data, split) in zip(grid[:, 0], tests, strict=True):
             rows = [row for row in changes if (row["task"], row["data"], row["split"]) == (task, data, split)]
@@ -66,13 +66,13 @@ def arrows(changes: Sequence[dict[str, Any]]) -> str:
             axes.grid(axis="x", color="#e4e6e9", linewidth=0.8)
             axes.set_axisbelow(True)
         grid[-1, 0].set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
-        grid[0, 0].legend(
+        figure.legend(
             handles=[
                 Line2D([], [], marker="o", color=BEFORE, linestyle="", label="before"),
                 Line2D([], [], marker="o", color=AFTER, linestyle="", label="after"),
                 Line2D([], [], marker="|", color=PRIOR, linestyle="", markersize=11, mew=2.4, label="commonest answer"),
             ],
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9, borderaxespad=0.1,
+            loc="outside lower center", ncols=3, frameon=False, fontsize=9,
         )  # fmt: skip
         return svg(figure)
 

@@ -109,9 +109,8 @@ def _mixed(row: dict[str, Any], path: Path) -> Lesson:
     shown = row.get("images") or []
     if not isinstance(shown, list):
         raise ValueError("images must be a list")
-    for image in shown:
-        if not (path.parent / image).is_file():  # an absolute path stays as it is
-            raise ValueError(f"no image {image}")
-    places = tuple(str(Path(image) if Path(image).is_absolute() else path.parent / image) for image in shown)
+    places = tuple(str(path.parent / image) for image in shown)  # an absolute path stays as it is
+    if missing := [place for place in places if not Path(place).is_file()]:
+        raise ValueError(f"no image {missing[0]}")
     prompt = said["user"].replace("<image>", "").strip()
     return Lesson((Ask((0,), places, said.get("system", ""), prompt),), (said["assistant"],))

@@ -163,18 +163,7 @@ def tune(
     record = {
         **wanted,
         "state": "done" if files.passed else "failed",
-        "trained": {
-            "questions": sum(map(len, rows)),
-            "images": chosen["images"].list.join("\0").n_unique(),
-            "steps": made.steps,
-            "resumed_at": made.resumed,
-            "processes": made.processes,
-            "per_step": round(made.per_step, 1),
-            "seconds": round(made.seconds, 1),
-            "parameters": sum(p.numel() for p in made.model.parameters() if p.requires_grad) or check.parameters,
-            "first_loss": made.losses[0]["loss"],
-            "last_loss": sum(row["loss"] for row in made.losses[-10:]) / len(made.losses[-10:]),
-        },
+        "trained": _told(made, rows, chosen, check),
         "packing": {
             "on": packed,
             "checked": check.text,
@@ -192,6 +181,23 @@ def tune(
             f"{files.merged:.3g} merged, {files.reloaded:.3g} reloaded); do not use it"
         )
     return record
+
+
+def _told(made: training.Trained, rows: Sequence[Lesson], chosen: pl.DataFrame, check: _Checked) -> dict[str, Any]:
+    """What a training was, in numbers; its last loss is the mean of the last ten."""
+    last = [row["loss"] for row in made.losses[-10:]]
+    return {
+        "questions": sum(map(len, rows)),
+        "images": chosen["images"].list.join("\0").n_unique(),
+        "steps": made.steps,
+        "resumed_at": made.resumed,
+        "processes": made.processes,
+        "per_step": round(made.per_step, 1),
+        "seconds": round(made.seconds, 1),
+        "parameters": sum(p.numel() for p in made.model.parameters() if p.requires_grad) or check.parameters,
+        "first_loss": made.losses[0]["loss"],
+        "last_loss": sum(last) / len(last),
+    }
 
 
 def _losses(made: training.Trained, out: Path) -> None:

@@ -87,43 +87,14 @@ def train(
     try:
         from safetensors import SafetensorError
         from transformers.trainer_utils import get_last_checkpoint
-        from trl import SFTConfig, SFTTrainer
+        from trl import SFTTrainer
 
         from datasets import Dataset
     except ImportError as error:
         raise HandbenchError(f"tune: {error}; pip install 'handbench[tune]' brings what is needed") from None
-    import torch
-
-    hardware = torch.cuda.is_available()
     per_row = sum(map(len, lessons)) / len(lessons)
     processes = together.processes()
-    plan = SFTConfig(
-        output_dir=str(folder),
-        num_train_epochs=settings.epochs,
-        max_steps=settings.steps or -1,
-        per_device_train_batch_size=settings.rows_at_once(per_row, processes),
-        gradient_accumulation_steps=settings.accumulation(per_row, processes),
-        learning_rate=settings.rate,
-        warmup_steps=settings.warmup,
-        lr_scheduler_type="cosine",
-        max_grad_norm=settings.clip,
-        weight_decay=0.0,
-        seed=settings.seed,
-        data_seed=settings.seed,
-        bf16=hardware and torch.cuda.is_bf16_supported(),
-        fp16=False,
-        use_cpu=together.on_processors(),
-        gradient_checkpointing=hardware,
-        logging_steps=1,
-        logging_nan_inf_filter=False,
-        save_steps=settings.save_every,
-        save_total_limit=2,
-        report_to="none",
-        disable_tqdm=True,
-        max_length=None,
-        remove_unused_columns=False,
-        dataset_kwargs={"skip_prepare_dataset": True},
-    )
+    plan = _plan(settings, per_row, processes, folder)
     trainer = SFTTrainer(
         model=model,
         args=plan,
@@ -159,6 +130,41 @@ def train(
         _step(last) if last else 0,
         processes,
         per_row * plan.per_device_train_batch_size * plan.gradient_accumulation_steps * processes,
+    )
+
+
+def _plan(settings: Settings, per_row: float, processes: int, folder: Path) -> Any:
+    """The settings in the trainer's own words."""
+    import torch
+    from trl import SFTConfig
+
+    hardware = torch.cuda.is_available()
+    return SFTConfig(
+        output_dir=str(folder),
+        num_train_epochs=settings.epochs,
+        max_steps=settings.steps or -1,
+        per_device_train_batch_size=settings.rows_at_once(per_row, processes),
+        gradient_accumulation_steps=settings.accumulation(per_row, processes),
+        learning_rate=settings.rate,
+        warmup_steps=settings.warmup,
+        lr_scheduler_type="cosine",
+        max_grad_norm=settings.clip,
+        weight_decay=0.0,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        bf16=hardware and torch.cuda.is_bf16_supported(),
+        fp16=False,
+        use_cpu=together.on_processors(),
+        gradient_checkpointing=hardware,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_steps=settings.save_every,
+        save_total_limit=2,
+        report_to="none",
+        disable_tqdm=True,
+        max_length=None,
+        remove_unused_columns=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
     )
 
 
